@@ -1,4 +1,3 @@
-// Package spec reads an event spec and checks it.
 package spec
 
 import "time"
@@ -9,7 +8,7 @@ type Spec struct {
 	Package      string
 	Source       string
 	Doc          string
-	Retention    time.Duration
+	Retention    time.Duration // of published events: how long a duplicate is recognised
 	Destinations []*Destination
 	Types        []*Type
 	Events       []*Event
@@ -31,24 +30,27 @@ type Pos struct {
 	Line, Col int
 }
 
+// Kind is what a destination is.
 type Kind string
 
+// The kinds of destination.
 const (
 	Webhook   Kind = "webhook"
 	Handler   Kind = "handler"
 	Publisher Kind = "publisher"
 )
 
+// Destination is a named place that events go to.
 type Destination struct {
 	Name        string
-	GoName      string // Billing
+	GoName      string // Billing: WithBilling, BillingHandler, NewBillingReceiver
 	Pos         Pos
 	Doc         string
 	Kind        Kind
 	Timeout     time.Duration
 	MaxInFlight int
 	Retry       Retry
-	MaxAge      time.Duration
+	MaxAge      time.Duration // 0: deliveries never expire
 	Breaker     Breaker
 	Webhook     *WebhookOptions // with Kind Webhook
 }
@@ -63,13 +65,16 @@ type WebhookOptions struct {
 	QuotedIdempotency bool     // Idempotency-Key as the IETF draft's structured-field string
 }
 
+// Header is a static header of a webhook. Name is canonical (X-Tenant).
 type Header struct{ Name, Value string }
 
+// Retry is a retry policy: Full Jitter from Base up to Cap.
 type Retry struct {
 	MaxAttempts int
 	Base, Cap   time.Duration
 }
 
+// Breaker is a destination's circuit breaker; Off is none at all.
 type Breaker struct {
 	FailureThreshold int
 	RecoveryTime     time.Duration
@@ -77,17 +82,18 @@ type Breaker struct {
 	Off              bool
 }
 
-// Type is a named struct type or a named enum.
+// Type is a named struct type or, with Enum, a named enum.
 type Type struct {
 	Name       string
 	GoName     string
 	Pos        Pos
 	Doc        string
-	Deprecated string
-	Fields     []*Field // a struct
-	Enum       []*EnumValue
+	Deprecated string // what to use instead; "": not deprecated
+	Fields     []*Field
+	Enum       []*EnumValue // not empty: the type is an enum
 }
 
+// Event is one version of an event type.
 type Event struct {
 	Name        string // wire type, without @N
 	Version     int
@@ -102,16 +108,21 @@ type Event struct {
 	Fields      []*Field
 	Examples    []string // JSON texts
 	Current     bool     // the newest version of its name
+	// FileName is what a file of this event's own is called, without its
+	// extension. It is unique even where case does not count.
+	FileName string
 }
 
+// Route is one destination of an event.
 type Route struct {
 	Destination *Destination
-	Hold        bool
+	Hold        bool // on_dead_letter: hold
 }
 
+// Idempotency says what an event's key is made of.
 type Idempotency struct {
-	Mode   string // event | payload | fields
-	Fields []*Field
+	Mode   string   // event | payload | fields
+	Fields []*Field // with mode fields, in the order of the spec
 }
 
 // Field is a member of an event or struct type, in the order of the file.
@@ -127,23 +138,23 @@ type Field struct {
 	Nullable   bool // may be null
 	GoType     *GoType
 	Rules      Rules
-	Examples   []string
-	// Enum of a field that spells its values inline; its Go type is named
-	// after the owner and the field (OrderCreatedChannel).
-	Enum *Enum
+	Examples   []string // JSON texts
 }
 
+// Enum spells its values where it is used. Its Go type is named after the
+// owner and the field (OrderCreatedChannel).
 type Enum struct {
 	GoName string
-	Doc    string
 	Values []*EnumValue
 }
 
+// EnumValue is one value of an enum. Value may be any text, "" too.
 type EnumValue struct {
-	Value  string
-	GoName string // the constant: OrderCreatedChannelWeb
-	Doc    string
-	Pos    Pos
+	Value      string
+	GoName     string // the constant: OrderCreatedChannelWeb
+	Pos        Pos
+	Doc        string
+	Deprecated string
 }
 
 // GoType is a user's own Go type, from go_type: example.org/shop/ship.Carrier.
@@ -155,6 +166,7 @@ type GoType struct {
 // Scalar names a scalar type of the language.
 type Scalar string
 
+// The scalar types.
 const (
 	String    Scalar = "string"
 	Bool      Scalar = "bool"
@@ -194,5 +206,5 @@ type Rules struct {
 	MinLength, MaxLength *int // Unicode code points; bytes for type bytes
 	MinItems, MaxItems   *int // lists and maps
 	Pattern              string
-	Format               string // email | uri | hostname | ipv4 | ipv6 | …
+	Format               string // email | uri | hostname | ipv4 | ipv6
 }
