@@ -1,0 +1,3 @@
+package breaker
+
+type window struct{}
