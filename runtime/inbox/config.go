@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/outboxgen/outboxgen/runtime/canonical"
+	"github.com/outboxgen/outboxgen/runtime/webhook/signature"
 )
 
 // Defaults of the zero fields of a [Config].
 const (
-	// DefaultTolerance is Standard Webhooks' own recommendation.
-	DefaultTolerance      = 5 * time.Minute
+	DefaultTolerance      = signature.DefaultTolerance
 	DefaultMaxBody        = 1 << 20 // bytes
 	DefaultReadTimeout    = 30 * time.Second
 	DefaultHandlerTimeout = 30 * time.Second
@@ -33,8 +33,8 @@ type Config struct {
 	// (ce-source). At least one is required; the source is part of the key.
 	Sources []string
 	// Secrets to verify signatures with, several while one rotates: whsec_…
-	// (v1, HMAC-SHA256) or whpk_… (v1a, an Ed25519 public key). Each may be or
-	// contain ${VAR}, read from the environment by NewReceiver.
+	// (v1, HMAC-SHA256) or whpk_… (v1a, an Ed25519 public key). Each may be
+	// ${VAR} or file:PATH, read by NewReceiver: see [signature.Load].
 	Secrets []string
 	// AllowUnsigned takes requests without looking at their signature. It
 	// must be said when there are no Secrets, and cannot be said beside them.

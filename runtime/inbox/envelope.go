@@ -9,26 +9,27 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
+	"github.com/outboxgen/outboxgen/runtime/webhook/signature"
 )
 
 // The headers that a receiver reads; docs/wire.md lists them.
 const (
-	headerID        = "Webhook-Id"
-	headerTimestamp = "Webhook-Timestamp"
-	headerSignature = "Webhook-Signature"
+	headerID        = signature.HeaderID
+	headerTimestamp = signature.HeaderTimestamp
+	headerSignature = signature.HeaderSignature
 
 	headerIdempotencyKey = "Idempotency-Key"
 	headerEventID        = "X-Event-Id"
 	headerEventType      = "X-Event-Type"
 	headerEventVersion   = "X-Event-Version"
 
-	headerCESpecVersion = "Ce-Specversion"
-	headerCEID          = "Ce-Id"
-	headerCESource      = "Ce-Source"
-	headerCEType        = "Ce-Type"
+	headerCESpecVersion = "ce-specversion"
+	headerCEID          = "ce-id"
+	headerCESource      = "ce-source"
+	headerCEType        = "ce-type"
 
-	headerTraceParent = "Traceparent"
-	headerTraceState  = "Tracestate"
+	headerTraceParent = "traceparent"
+	headerTraceState  = "tracestate"
 )
 
 // envelope is what the headers say of an event. Until the idempotency key is
