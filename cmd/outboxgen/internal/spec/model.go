@@ -13,7 +13,7 @@ type Spec struct {
 	Types        []*Type
 	Events       []*Event
 	Outputs      Outputs
-	Files        []string // the spec and its includes, slash paths relative to the spec's folder
+	Files        []string // the spec and its includes, by the names under which Load read them
 }
 
 // Outputs names the optional outputs, as slash paths relative to the spec's
