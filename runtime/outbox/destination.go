@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/outboxgen/outboxgen/runtime/breaker"
@@ -9,11 +11,16 @@ import (
 
 // Sender makes one attempt. It returns when the attempt is over or ctx, which
 // carries the attempt's deadline, ends. It must not panic, but may.
+//
+// A Sender that is an io.Closer is closed when the dispatcher's Run returns,
+// to let go of what it keeps between attempts (idle connections). It must
+// still work afterwards: Run may be called again.
 type Sender interface {
 	Send(ctx context.Context, d *Delivery) Outcome
 }
 
-// Destination is everything a dispatcher knows of one destination.
+// Destination is everything a dispatcher knows of one destination. Zero
+// fields take the defaults named beside them.
 type Destination struct {
 	Name   string
 	Sender Sender
@@ -21,11 +28,50 @@ type Destination struct {
 	// nil: it can deliver everything. Unknown ones are given back, due again
 	// after UnknownDelay.
 	Knows       func(eventType string, version int) bool
-	Timeout     time.Duration // of one attempt
-	MaxInFlight int
-	Retry       RetryPolicy
+	Timeout     time.Duration // of one attempt; DefaultTimeout
+	MaxInFlight int           // attempts at a time; DefaultMaxInFlight
+	Retry       RetryPolicy   // field by field; DefaultRetry
 	MaxAge      time.Duration // 0: never expires
 	Breaker     Breaker       // nil: none
+}
+
+// NewDestination makes a destination of a Sender of another package, with c's
+// zero fields defaulted and the breaker that c describes. It fails on a name or
+// a configuration that cannot work.
+func NewDestination(name string, s Sender, c HandlerConfig) (Destination, error) {
+	return c.destination(name, s)
+}
+
+func (dest Destination) withDefaults() Destination {
+	orDefault(&dest.Timeout, DefaultTimeout)
+	orDefault(&dest.MaxInFlight, DefaultMaxInFlight)
+	dest.Retry = dest.Retry.Or(DefaultRetry)
+	return dest
+}
+
+// validate names every fault of the destination at once, without its name.
+func (dest Destination) validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	if dest.Name == "" {
+		fault("it has no name")
+	}
+	if dest.Sender == nil {
+		fault("it has no sender")
+	}
+	if dest.Timeout < 0 {
+		fault("timeout is %v: use a positive duration, or 0 for %v", dest.Timeout, DefaultTimeout)
+	}
+	if dest.MaxInFlight < 0 {
+		fault("max in flight is %d: use at least 1, or 0 for %d", dest.MaxInFlight, DefaultMaxInFlight)
+	}
+	if dest.MaxAge < 0 {
+		fault("max age is %v: use a positive duration, or 0 for no limit", dest.MaxAge)
+	}
+	if err := dest.Retry.Validate(); err != nil {
+		fault("retry: %w", err)
+	}
+	return errors.Join(faults...)
 }
 
 // Breaker is what the dispatcher asks of a circuit breaker;

@@ -76,7 +76,9 @@ type Claim struct {
 // ClaimState tells a dispatcher when to ask again.
 type ClaimState struct {
 	// NextDue is the time until the earliest delivery that could not be
-	// claimed now is due; negative when there is none. 0 means more is due.
+	// claimed now is due; negative when there is none. 0 means that more
+	// ordinary deliveries are due than Room took. Suspects that are due do not
+	// count here: SuspectWaiting tells of them.
 	NextDue time.Duration
 	// SuspectWaiting is set when a suspect is due but was not taken.
 	SuspectWaiting bool

@@ -1,0 +1,295 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	settleBackoffMin = 10 * time.Millisecond
+	settleBackoffMax = time.Second
+	// settleChunk bounds one settle transaction, so that it does not keep
+	// other writers waiting.
+	settleChunk = 500
+	// settleTries is how often a transaction is tried before it is split, in
+	// case one settlement spoils it for the others.
+	settleTries = 3
+)
+
+// entry is a settlement on its way to the store.
+type entry struct {
+	Settlement
+	lane     *lane
+	delivery *Delivery
+	leaseEnd time.Time
+	suspect  bool
+	// joined: belongs into one transaction with the entry after it.
+	joined bool
+	// trip: the breaker has opened; its pause is stored ahead.
+	trip bool
+	// before is stored ahead of the settlement, so that no other process
+	// claims in between.
+	before *DestinationChange
+}
+
+// newEntry makes the settlement of a member of r; lane.mu is held.
+func (l *lane) newEntry(d *Delivery, r *run, s Settlement) entry {
+	return entry{Settlement: s, lane: l, delivery: d, leaseEnd: r.leaseEnd, suspect: r.suspect}
+}
+
+// settler writes settlements: whatever has gathered while the last
+// transaction ran goes into the next one. It is one goroutine, so settlements
+// reach the store in the order in which they were added.
+type settler struct {
+	d *Dispatcher
+
+	mu      sync.Mutex
+	work    sync.Cond
+	pending []entry
+	closed  bool
+	giveUp  time.Time // once closed: when to stop trying
+
+	// Of the goroutine:
+	spare       []entry
+	settlements []Settlement
+	perLane     map[*lane]int
+	lastSuccess time.Time
+	abandoned   int
+	lastError   error
+
+	settles atomic.Int64
+}
+
+func newSettler(d *Dispatcher) *settler {
+	s := &settler{d: d, perLane: make(map[*lane]int)}
+	s.work.L = &s.mu
+	return s
+}
+
+// addOne is add without the slice.
+func (s *settler) addOne(e entry) {
+	s.mu.Lock()
+	s.pending = append(s.pending, e)
+	s.mu.Unlock()
+	s.work.Signal()
+}
+
+// add queues the settlements of one transaction.
+func (s *settler) add(entries ...entry) {
+	s.mu.Lock()
+	s.pending = append(s.pending, entries...)
+	s.mu.Unlock()
+	s.work.Signal()
+}
+
+// close makes run return when everything is written, or after patience.
+func (s *settler) close(patience time.Duration) {
+	s.mu.Lock()
+	s.closed = true
+	s.giveUp = time.Now().Add(patience)
+	s.mu.Unlock()
+	s.work.Signal()
+}
+
+// unrecorded is the error of a run that could not write everything.
+func (s *settler) unrecorded() error {
+	if s.abandoned == 0 {
+		return nil
+	}
+	return fmt.Errorf("outbox: dispatcher: %d outcomes could not be recorded before the shutdown timeout, their events will be delivered again when their leases end: %w", s.abandoned, s.lastError)
+}
+
+// run writes until close; ctx is one that nobody cancels.
+func (s *settler) run(ctx context.Context) {
+	for batch := s.next(); batch != nil; batch = s.next() {
+		for len(batch) > 0 {
+			n := chunk(batch, settleChunk)
+			s.record(ctx, batch[:n])
+			batch = batch[n:]
+		}
+	}
+}
+
+// next waits for settlements; nil: closed, and all are written.
+func (s *settler) next() []entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.pending) == 0 {
+		if s.closed {
+			return nil
+		}
+		s.work.Wait()
+	}
+	batch := s.pending
+	clear(s.spare)
+	s.pending, s.spare = s.spare[:0], batch
+	return batch
+}
+
+// chunk is the size of the first chunk of entries: at least one group, and
+// else as many whole groups as fit in limit.
+func chunk(entries []entry, limit int) int {
+	size := 0
+	for i, e := range entries {
+		if e.joined && i+1 < len(entries) {
+			continue
+		}
+		if i+1 > limit && size > 0 {
+			return size
+		}
+		size = i + 1
+	}
+	return size
+}
+
+// record writes the entries, in one transaction if the store takes them. A
+// store that is busy is tried again for as long as it takes: outcomes are
+// fenced, so a late one does no harm, and a lost one repeats a delivery.
+func (s *settler) record(ctx context.Context, entries []entry) {
+	backoff := settleBackoffMin
+	for tries := 1; ; tries++ {
+		err := s.write(ctx, entries)
+		if err == nil {
+			s.lastSuccess = time.Now()
+			return
+		}
+		s.lastError = err
+		s.d.log.Error("could not record outcomes: trying again", "error", err, "deliveries", len(entries), "backoff_seconds", backoff.Seconds())
+		if s.outOfPatience() {
+			s.abandon(entries)
+			return
+		}
+		if tries >= settleTries {
+			if half := chunk(entries, len(entries)/2); half < len(entries) {
+				s.record(ctx, entries[:half])
+				s.record(ctx, entries[half:])
+				return
+			}
+			if entries[0].leaseEnd.Before(s.lastSuccess) {
+				// Others got through after its lease ended: this one never will.
+				s.abandon(entries)
+				return
+			}
+			if s.requeue(entries) {
+				time.Sleep(backoff)
+				return
+			}
+		}
+		time.Sleep(backoff)
+		backoff = min(2*backoff, settleBackoffMax)
+	}
+}
+
+// requeue puts a group that fails behind others that wait; false if none do.
+func (s *settler) requeue(group []entry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pending) == 0 {
+		return false
+	}
+	s.pending = append(s.pending, group...)
+	return true
+}
+
+func (s *settler) outOfPatience() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed && time.Now().After(s.giveUp)
+}
+
+// abandon leaves the deliveries to the end of their leases.
+func (s *settler) abandon(entries []entry) {
+	s.abandoned += len(entries)
+	for _, e := range entries {
+		s.d.logDelivery(e.delivery).Error("outcome could not be recorded: the event will be delivered again when its lease ends", "error", s.lastError)
+	}
+	s.account(entries)
+}
+
+// write is one try.
+func (s *settler) write(ctx context.Context, entries []entry) error {
+	if err := s.writeChanges(ctx, entries); err != nil {
+		return err
+	}
+	s.settlements = s.settlements[:0]
+	for i := range entries {
+		s.settlements = append(s.settlements, entries[i].Settlement)
+	}
+	lost, err := s.d.store.Settle(ctx, s.settlements)
+	clear(s.settlements)
+	if err != nil {
+		return err
+	}
+	s.settles.Add(1)
+	for i := range entries {
+		s.count(ctx, &entries[i], i < len(lost) && lost[i])
+	}
+	s.account(entries)
+	return nil
+}
+
+// writeChanges stores the pauses and disablements that must precede entries.
+func (s *settler) writeChanges(ctx context.Context, entries []entry) error {
+	for i := range entries {
+		e := &entries[i]
+		if e.before != nil {
+			if err := s.d.store.SetDestination(ctx, *e.before); err != nil {
+				return err
+			}
+			s.d.logChange(*e.before)
+			e.before = nil
+		}
+		if !e.trip {
+			continue
+		}
+		e.trip = false
+		if pause := e.lane.tripPause(time.Now()); pause > 0 {
+			change := DestinationChange{Destination: e.lane.dest.Name, Action: Pause, For: pause, Reason: "circuit breaker is open"}
+			if err := s.d.store.SetDestination(ctx, change); err != nil {
+				// Only a restart would miss it.
+				s.d.log.Warn("could not store the pause of an open breaker", "destination", e.lane.dest.Name, "error", err)
+			}
+		}
+	}
+	return nil
+}
+
+// count books one settlement that is in the store, or lost.
+func (s *settler) count(ctx context.Context, e *entry, lost bool) {
+	c := &e.lane.count
+	if lost {
+		c.lost.Add(1)
+		s.d.logLost(e)
+		return
+	}
+	if e.Spent {
+		c.failed.Add(1)
+	}
+	switch {
+	case e.Verdict == Deliver:
+		c.delivered.Add(1)
+	case e.Verdict == Quarantine:
+		c.dead.Add(1)
+	case !e.Spent:
+		c.givenBack.Add(1)
+	}
+	s.d.logSettled(ctx, e)
+}
+
+// account tells lanes and suspects that entries need no more waiting for.
+func (s *settler) account(entries []entry) {
+	for i := range entries {
+		s.perLane[entries[i].lane]++
+		if entries[i].suspect {
+			s.d.suspects.settled()
+			s.d.pokeClaimer()
+		}
+	}
+	for l, n := range s.perLane {
+		l.recorded(n)
+	}
+	clear(s.perLane)
+}
