@@ -73,6 +73,9 @@ var (
 	handlerFailed = &outcome{status: http.StatusInternalServerError, code: "handler-failed",
 		title: "The consumer failed to apply the event; nothing was changed",
 		todo:  "send the same request again later; see the receiver's log for the reason"}
+	timedOut = &outcome{status: http.StatusServiceUnavailable, code: "timed-out",
+		title: "The event was not applied in time; nothing was changed",
+		todo:  "send the same request again later; make the handler faster or raise HandlerTimeout"}
 	storeFailed = &outcome{status: http.StatusInternalServerError, code: "store-failed",
 		title: "The inbox could not be written; nothing was changed",
 		todo:  "send the same request again later; see the receiver's log for the reason"}

@@ -150,6 +150,8 @@ func (r *Receiver) apply(ctx context.Context, known receivable, e envelope, body
 		Trace:          e.trace,
 	})
 	switch {
+	case err != nil && ctx.Err() != nil: // whatever handler and store say of it
+		return timedOut.caused(err)
 	case failure != nil:
 		return failure.answer()
 	case err != nil:
