@@ -14,15 +14,14 @@ import (
 // repository.
 type vectorFile struct {
 	Sign []struct {
-		ID, Scheme    string
-		Prefix        string `json:"secret_prefix"`
-		Base64        string `json:"secret_base64"`
-		MsgID         string `json:"msg_id"`
-		Timestamp     int64
-		Body          string
-		Repeat        *repeat `json:"body_repeat"`
-		Signature     string
-		PublicKeyText string `json:"-"`
+		ID, Scheme string
+		Prefix     string `json:"secret_prefix"`
+		Base64     string `json:"secret_base64"`
+		MsgID      string `json:"msg_id"`
+		Timestamp  int64
+		Body       string
+		Repeat     *repeat `json:"body_repeat"`
+		Signature  string
 	}
 	Verify []struct {
 		ID, Base, Why string
