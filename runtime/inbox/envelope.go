@@ -3,9 +3,11 @@ package inbox
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
@@ -60,7 +62,7 @@ func readEnvelope(h http.Header) (envelope, error) {
 	id := r.required(headerEventID)
 	e.event.name = r.required(headerEventType)
 	e.event.version = r.version(headerEventVersion)
-	e.source = r.required(headerCESource)
+	e.source = r.decoded(headerCESource, r.required(headerCESource))
 	if r.err != nil {
 		return envelope{}, r.err
 	}
@@ -73,7 +75,7 @@ func readEnvelope(h http.Header) (envelope, error) {
 	}
 	r.agrees(headerIdempotencyKey, headerID, e.key, unquote)
 	r.agrees(headerCEID, headerEventID, id, nil)
-	r.agrees(headerCEType, headerEventType, e.event.name, nil)
+	r.agrees(headerCEType, headerEventType, e.event.name, func(s string) string { return r.decoded(headerCEType, s) })
 	r.agrees(headerCESpecVersion, "CloudEvents", "1.0", nil)
 	if r.err != nil {
 		return envelope{}, r.err
@@ -127,6 +129,16 @@ func (r *headerReader) agrees(name, other, want string, normal func(string) stri
 	if got != want {
 		r.fail("%s contradicts %s", name, other)
 	}
+}
+
+// decoded undoes the percent-encoding of a CloudEvents attribute (HTTP
+// binding, section 3.1.3.2).
+func (r *headerReader) decoded(name, value string) string {
+	text, err := url.PathUnescape(value)
+	if err != nil || !utf8.ValidString(text) {
+		r.fail("%s is not percent-encoded UTF-8", name)
+	}
+	return text
 }
 
 func (r *headerReader) unixTime(name string) time.Time {

@@ -129,6 +129,8 @@ func TestReceiver_RefusesWithoutEffectOrRow(t *testing.T) {
 		{"another ce-id", set("ce-id", secondID), 401, "bad-headers"},
 		{"another ce-type", set("ce-type", "order.noted"), 401, "bad-headers"},
 		{"another ce-specversion", set("ce-specversion", "0.3"), 401, "bad-headers"},
+		{"badly encoded ce-source", set("ce-source", "/services/%zz"), 401, "bad-headers"},
+		{"badly encoded ce-type", set("ce-type", "%"), 401, "bad-headers"},
 		{"another source", set("ce-source", "/services/evil"), 401, "unexpected-source"},
 		{"unknown type", both("X-Event-Type", "ce-type", "order.shipped"), 404, "unknown-type"},
 		{"unknown version", set("X-Event-Version", "3"), 404, "unknown-type"},
@@ -162,11 +164,15 @@ func both(a, b, value string) func(*http.Request) {
 
 func TestReceiver_TakesEqualSpellings(t *testing.T) {
 	for name, spell := range map[string]func(*http.Request){
-		"charset":                 set("Content-Type", `application/json; charset=UTF-8`),
-		"identity":                set("Content-Encoding", "identity"),
-		"quoted key":              func(r *http.Request) { r.Header.Set("Idempotency-Key", `"`+r.Header.Get("Idempotency-Key")+`"`) },
-		"no Idempotency-Key":      del("Idempotency-Key"),
-		"no other ce-* headers":   func(r *http.Request) { r.Header.Del("ce-id"); r.Header.Del("ce-type"); r.Header.Del("ce-specversion") },
+		"charset":               set("Content-Type", `application/json; charset=UTF-8`),
+		"identity":              set("Content-Encoding", "identity"),
+		"quoted key":            func(r *http.Request) { r.Header.Set("Idempotency-Key", `"`+r.Header.Get("Idempotency-Key")+`"`) },
+		"no Idempotency-Key":    del("Idempotency-Key"),
+		"no other ce-* headers": func(r *http.Request) { r.Header.Del("ce-id"); r.Header.Del("ce-type"); r.Header.Del("ce-specversion") },
+		"encoded ce-*": func(r *http.Request) {
+			r.Header.Set("ce-source", "/services%2Forders")
+			r.Header.Set("ce-type", "order%2Ecreated")
+		},
 		"another signature first": func(r *http.Request) { r.Header.Set("webhook-signature", "v1,AAAA "+r.Header.Get("webhook-signature")) },
 	} {
 		t.Run(name, func(t *testing.T) {
