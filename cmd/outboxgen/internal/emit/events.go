@@ -28,11 +28,12 @@ func (g *generator) events() *jen.File {
 		g.emitStruct(f, structType{e.GoName, eventDoc(e), e.Fields, nil})
 	}
 	for _, t := range g.spec.Types {
+		paragraphs := []string{g.typeIntro(t), sentence(t.Doc), deprecation(t.Deprecated)}
 		if len(t.Enum) > 0 {
-			emitEnum(f, t.GoName, []string{typeIntro(t), sentence(t.Doc), deprecation(t.Deprecated)}, t.Enum)
+			emitEnum(f, t.GoName, paragraphs, t.Enum)
 			continue
 		}
-		g.emitStruct(f, structType{t.GoName, []string{typeIntro(t), sentence(t.Doc), deprecation(t.Deprecated)}, t.Fields, t})
+		g.emitStruct(f, structType{t.GoName, paragraphs, t.Fields, t})
 	}
 	return f
 }
@@ -55,11 +56,16 @@ func eventDoc(e *spec.Event) []string {
 	return []string{intro, sentence(e.Doc), deprecation(e.Deprecated)}
 }
 
-func typeIntro(t *spec.Type) string {
-	if t.Doc == "" {
-		return fmt.Sprintf("%s is the type %s of the spec.", t.GoName, t.Name)
+// typeIntro says where a type is used.
+func (g *generator) typeIntro(t *spec.Type) string {
+	users := g.users[t]
+	switch {
+	case len(users) == 0:
+		return fmt.Sprintf("%s is the type %s, which nothing uses yet.", t.GoName, t.Name)
+	case len(users) > 3:
+		return fmt.Sprintf("%s is used by %s and others.", t.GoName, strings.Join(users[:3], ", "))
 	}
-	return fmt.Sprintf("%s is the type %s.", t.GoName, t.Name)
+	return fmt.Sprintf("%s is used by %s.", t.GoName, enumeration(users))
 }
 
 func deprecation(text string) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"go/format"
+	"slices"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
@@ -50,12 +51,39 @@ func Files(s *spec.Spec) ([]File, error) {
 	return files, nil
 }
 
-// render writes a file as gofmt does.
+// render writes a file as gofmt does, its imports in two groups.
 func render(f *jen.File) ([]byte, error) {
 	f.NoFormat = true
 	var raw bytes.Buffer
 	if err := f.Render(&raw); err != nil {
 		return nil, err
 	}
-	return format.Source(raw.Bytes())
+	return format.Source(groupImports(raw.Bytes()))
+}
+
+// groupImports puts the standard library's packages first, and a blank line
+// between them and the others. jennifer writes the block, if there is one, as
+// the first thing after the package clause, sorted, with a path a line.
+func groupImports(source []byte) []byte {
+	begin := []byte("\nimport (\n")
+	start := bytes.Index(source, begin)
+	if start < 0 {
+		return source
+	}
+	start += len(begin)
+	length := bytes.Index(source[start:], []byte("\n)\n"))
+	var std, others [][]byte
+	for line := range bytes.Lines(source[start : start+length+1]) {
+		importPath := line[bytes.IndexByte(line, '"')+1:]
+		if first, _, _ := bytes.Cut(importPath, []byte{'/'}); bytes.IndexByte(first, '.') < 0 {
+			std = append(std, line)
+		} else {
+			others = append(others, line)
+		}
+	}
+	if len(std) > 0 && len(others) > 0 {
+		std = append(std, []byte{'\n'})
+	}
+	block := bytes.Join(append(std, others...), nil)
+	return slices.Concat(source[:start], block, source[start+length+1:])
 }

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,13 +34,15 @@ type generator struct {
 	spec    *spec.Spec
 	aliases map[string]string // by import path, of users' own types
 	reach   map[*spec.Type]map[*spec.Type]bool
-	taken   map[string]bool // unexported names of the package that are given out
-	err     error           // the first thing that a checked spec does not have
+	users   map[*spec.Type][]string // Go names of what has fields of the type
+	taken   map[string]bool         // unexported names of the package that are given out
+	err     error                   // the first thing that a checked spec does not have
 }
 
 func newGenerator(s *spec.Spec) *generator {
 	g := &generator{spec: s, aliases: map[string]string{}, taken: map[string]bool{}}
 	g.reach = reachability(s.Types)
+	g.users = users(s)
 	g.nameOwnImports()
 	return g
 }
@@ -181,6 +184,27 @@ func reachability(types []*spec.Type) map[*spec.Type]map[*spec.Type]bool {
 		reach[t] = seen
 	}
 	return reach
+}
+
+// users lists, for each named type, what has fields of it, in the order of
+// the spec.
+func users(s *spec.Spec) map[*spec.Type][]string {
+	users := map[*spec.Type][]string{}
+	visit := func(user string, fields []*spec.Field) {
+		for _, f := range fields {
+			t := innermost(f.Type).Named
+			if t != nil && !slices.Contains(users[t], user) && t.GoName != user {
+				users[t] = append(users[t], user)
+			}
+		}
+	}
+	for _, e := range s.Events {
+		visit(e.GoName, e.Fields)
+	}
+	for _, t := range s.Types {
+		visit(t.GoName, t.Fields)
+	}
+	return users
 }
 
 // innermost is what lists and maps hold in the end.

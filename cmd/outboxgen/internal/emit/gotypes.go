@@ -97,6 +97,9 @@ func (g *generator) recursive(owner *spec.Type, f *spec.Field) bool {
 // isStruct reports a reference to a named struct type.
 func isStruct(t *spec.TypeRef) bool { return t.Named != nil && len(t.Named.Enum) == 0 }
 
+// isScalar reports what is written with one call.
+func isScalar(t *spec.TypeRef) bool { return t.Scalar != "" || enumName(t) != "" }
+
 // enumName is the Go name of the enum that t is, or "".
 func enumName(t *spec.TypeRef) string {
 	switch {

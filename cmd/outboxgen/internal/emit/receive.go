@@ -83,7 +83,7 @@ func (g *generator) receiverDefaults(d *spec.Destination) []jen.Code {
 }
 
 // horizon is the longest time that the sender's policy lets pass between the
-// first and the last attempt of a delivery, in whole seconds: every wait at
+// first and the last attempt of a delivery, rounded up to hours: every wait at
 // its longest and every attempt at its timeout, or max_age.
 func horizon(d *spec.Destination) time.Duration {
 	const longest = time.Duration(math.MaxInt64) / 2
@@ -101,7 +101,7 @@ func horizon(d *spec.Destination) time.Duration {
 	if d.MaxAge > 0 {
 		sum = min(sum, d.MaxAge)
 	}
-	return (sum + time.Second - 1).Truncate(time.Second)
+	return (sum + time.Hour - 1).Truncate(time.Hour)
 }
 
 // receivedEvent is an event's inbox.EventType.

@@ -135,10 +135,6 @@ func (s slot) local(base string) string {
 // value writes the statements for a value that is there. at is the writer
 // where the value comes next.
 func (w *writing) value(body *jen.Group, at func() *jen.Statement, v operand, in slot) {
-	if in.own != nil {
-		w.ownValue(body, at, v, in)
-		return
-	}
 	switch {
 	case isStruct(in.ref):
 		if at := at(); len(*at) > 1 {
@@ -150,26 +146,8 @@ func (w *writing) value(body *jen.Group, at func() *jen.Statement, v operand, in
 	case in.ref.Map != nil:
 		w.dictionary(body, at, v, in)
 	default:
-		body.Add(w.scalar(at, v.value(), in))
+		body.Add(w.scalar(at, v, in))
 	}
-}
-
-// ownValue turns a user's own type into the spec's and writes that.
-func (w *writing) ownValue(body *jen.Group, at func() *jen.Statement, v operand, in slot) {
-	converted := func() *jen.Statement {
-		return jen.Qual(payloadPath, "ToWire").Call(jen.Id("w"), v.pointer(), w.g.readFunc(in.ref, nil))
-	}
-	in.own = nil
-	if !isStruct(in.ref) && in.ref.List == nil && in.ref.Map == nil {
-		body.Add(w.scalar(at, converted(), in))
-		return
-	}
-	if at := at(); len(*at) > 1 {
-		body.Add(at)
-	}
-	name := in.local("wire")
-	body.Id(name).Op(":=").Add(converted())
-	w.value(body, writer, variable(id(name)), in)
 }
 
 func (w *writing) list(body *jen.Group, at func() *jen.Statement, v operand, in slot) {
@@ -177,7 +155,7 @@ func (w *writing) list(body *jen.Group, at func() *jen.Statement, v operand, in 
 	e, elem := in.ref.List, in.element(in.ref.List)
 	i, item := in.local("i"), in.local("v")
 	element := func() *jen.Statement { return jen.Id("w").Dot("Element").Call(jen.Id(i)) }
-	if isStruct(e.Type) && !e.Nullable && e.GoType == nil {
+	if isStruct(e.Type) && !e.Nullable {
 		// Without a copy of each.
 		indexed := func() *jen.Statement { return v.value().Index(jen.Id(i)) }
 		body.For(jen.Id(i).Op(":=").Range().Add(v.value())).BlockFunc(func(loop *jen.Group) {
@@ -198,7 +176,12 @@ func (w *writing) dictionary(body *jen.Group, at func() *jen.Statement, v operan
 	key := func() *jen.Statement { return jen.Id("w").Dot("Key").Call(jen.Id(k)) }
 	keys := jen.Qual(payloadPath, "Keys").Call(jen.Id("w"), v.value())
 	body.For(jen.List(jen.Id("_"), jen.Id(k)).Op(":=").Range().Add(keys)).BlockFunc(func(loop *jen.Group) {
-		loop.Id(item).Op(":=").Add(v.value()).Index(jen.Id(k))
+		indexed := func() *jen.Statement { return v.value().Index(jen.Id(k)) }
+		if isScalar(e.Type) && !e.Nullable && e.GoType == nil {
+			w.value(loop, key, variable(indexed), elem)
+			return
+		}
+		loop.Id(item).Op(":=").Add(indexed())
 		w.elementValue(loop, key, item, e, elem)
 	})
 	body.Id("w").Dot("EndObject").Call()
@@ -235,8 +218,13 @@ func (w *writing) open(body *jen.Group, at func() *jen.Statement, v operand, in 
 	body.Id("w").Dot(method).Call()
 }
 
-// scalar is the call that writes a scalar or an enum and checks its rules.
-func (w *writing) scalar(at func() *jen.Statement, value *jen.Statement, in slot) *jen.Statement {
+// scalar is the call that writes a scalar or an enum and checks its rules. A
+// user's own type is turned into the spec's first.
+func (w *writing) scalar(at func() *jen.Statement, v operand, in slot) *jen.Statement {
+	value := v.value()
+	if in.own != nil {
+		value = jen.Qual(payloadPath, "ToWire").Call(jen.Id("w"), v.pointer(), w.g.readFunc(in.ref, nil))
+	}
 	if enumName(in.ref) != "" {
 		return jen.Qual(payloadPath, "Enum").Call(at(), value)
 	}

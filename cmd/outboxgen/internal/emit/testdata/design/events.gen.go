@@ -5,12 +5,13 @@
 package events
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
 	"github.com/outboxgen/outboxgen/runtime/payload"
 	"github.com/outboxgen/outboxgen/runtime/payload/decimaltext"
 	"github.com/shopspring/decimal"
-	"time"
 )
 
 // OrderCreated is the event order.created, version 2.
@@ -82,8 +83,7 @@ func (e *OrderCreated) write(w *payload.Writer) {
 	w.EndArray()
 	w.Member(`"labels":`).Object()
 	for _, k := range payload.Keys(w, e.Labels) {
-		v := e.Labels[k]
-		w.Key(k).String(v)
+		w.Key(k).String(e.Labels[k])
 	}
 	w.EndObject()
 	if e.Note != nil {
@@ -138,7 +138,7 @@ func (v OrderCreatedChannel) Valid() bool {
 	return false
 }
 
-// LineItem is the type LineItem of the spec.
+// LineItem is used by OrderCreated.
 type LineItem struct {
 	Sku string
 
