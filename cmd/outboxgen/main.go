@@ -1,0 +1,126 @@
+// Command outboxgen writes a transactional outbox in typed Go from a YAML
+// event spec, and looks after the database that it runs on.
+//
+//	outboxgen init          start: a spec and its generated package
+//	outboxgen generate      write the Go code of a spec
+//	outboxgen schema        print the SQL of the tables
+//	outboxgen dlq           see, replay and discard dead letters
+//	outboxgen destination   see, pause, disable and move destinations
+//	outboxgen version       print the version
+//
+// It exits with 0 when all is well; with 1 when a command found something
+// wrong or failed: a fault in the spec, a file that is out of date, a database
+// it cannot open; and with 2 when it was called wrongly.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses.
+const (
+	statusOK     = 0
+	statusFailed = 1
+	statusUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the whole program; it returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return statusOK
+	}
+	if !errors.Is(err, errReported) {
+		fmt.Fprintln(stderr, "outboxgen:", err)
+	}
+	if usage := (*usageError)(nil); errors.As(err, &usage) {
+		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", usage.command)
+		return statusUsage
+	}
+	return statusFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "outboxgen",
+		Short: "Typed transactional outbox for Go, from one event spec",
+		Long: `outboxgen reads a YAML event spec and writes typed Go for it: an insert per
+event that only compiles with a transaction, dispatch wiring that does not
+compile when a handler is missing, and an idempotent receiver.
+
+Exit status: 0 when all is well, 1 when a command found something wrong or
+failed, 2 when it was called wrongly.`,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.ArbitraryArgs,
+		RunE:              helpOrUnknown,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{cmd.CommandPath(), err}
+	})
+	root.AddCommand(
+		newInit(),
+		newGenerate(),
+		newSchema(),
+		newDLQ(),
+		newDestination(),
+		newVersion(),
+	)
+	return root
+}
+
+// errReported says that the command failed and has told why.
+var errReported = errors.New("reported")
+
+// usageError is a call that the command line cannot make sense of.
+type usageError struct {
+	command string
+	err     error
+}
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// positional makes a usage error of what a check of the arguments says.
+func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &usageError{cmd.CommandPath(), err}
+		}
+		return nil
+	}
+}
+
+// helpOrUnknown runs a command that only groups others.
+func helpOrUnknown(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	message := fmt.Sprintf("unknown command %q", args[0])
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		message += fmt.Sprintf(" (did you mean %s?)", strings.Join(like, " or "))
+	}
+	return &usageError{cmd.CommandPath(), errors.New(message)}
+}
