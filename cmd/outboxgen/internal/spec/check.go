@@ -12,7 +12,9 @@ func (l *loader) check() {
 	l.checkNames()
 	l.checkCycles()
 	l.checkVersions()
-	l.checkUse()
+	if !l.diagnostics.HasErrors() {
+		l.checkUse()
+	}
 }
 
 // checkNames declares every Go name of the generated package in its scope.
@@ -21,21 +23,25 @@ func (l *loader) checkNames() {
 	for _, d := range l.spec.Destinations {
 		what := fmt.Sprintf("destination %q", d.Name)
 		for _, name := range []string{d.OptionName(), d.HandlerName(), d.ReceiverName(), d.NewReceiverName()} {
-			pkg.declare(&l.reader, name, what, d.Pos)
+			if !pkg.declare(&l.reader, name, what, d.Pos) {
+				break
+			}
 		}
 	}
 	for _, t := range l.spec.Types {
 		what := fmt.Sprintf("type %q", t.Name)
-		pkg.declare(&l.reader, t.GoName, what, t.Pos)
-		l.declareValues(pkg, t.Enum, what)
+		if pkg.declare(&l.reader, t.GoName, what, t.Pos) {
+			l.declareValues(pkg, t.Enum, what)
+		}
 		l.checkFieldNames(pkg, t.Fields, what)
 	}
 	methods := newScope(nil, "")
 	for _, e := range l.spec.Events {
 		what := fmt.Sprintf("event %q", e.Key())
-		pkg.declare(&l.reader, e.GoName, what, e.Pos)
-		methods.declare(&l.reader, e.InsertName(), what, e.Pos)
-		methods.declare(&l.reader, e.InsertBatchName(), what, e.Pos)
+		if pkg.declare(&l.reader, e.GoName, what, e.Pos) {
+			methods.declare(&l.reader, e.InsertName(), what, e.Pos)
+			methods.declare(&l.reader, e.InsertBatchName(), what, e.Pos)
+		}
 		l.checkFieldNames(pkg, e.Fields, what)
 	}
 	l.nameFiles()
@@ -48,8 +54,9 @@ func (l *loader) checkFieldNames(pkg *scope, fields []*Field, owner string) {
 		members.declare(&l.reader, f.GoName, what, f.Pos)
 		if e := f.Type.inlineEnum(); e != nil {
 			what := fmt.Sprintf("the enum of field %q of %s", f.Name, owner)
-			pkg.declare(&l.reader, e.GoName, what, f.Pos)
-			l.declareValues(pkg, e.Values, what)
+			if pkg.declare(&l.reader, e.GoName, what, f.Pos) {
+				l.declareValues(pkg, e.Values, what)
+			}
 		}
 	}
 }

@@ -46,7 +46,7 @@ func (l *loader) readDestination(e entry) *Destination {
 		Name: e.key.Value, GoName: goName(e.key.Value), Pos: e.key.pos(),
 		Timeout: defaultTimeout, MaxInFlight: defaultMaxInFlight, Retry: defaultRetry, Breaker: defaultBreaker,
 	}
-	m, ok := l.mapping(e.value, &destinationObject, fmt.Sprintf("destination %q", d.Name))
+	m, ok := l.mapping(e.value, d.Pos, &destinationObject, fmt.Sprintf("destination %q", d.Name))
 	if !ok {
 		return d
 	}
@@ -107,7 +107,7 @@ func (l *loader) limits(m mapping, d *Destination) {
 }
 
 func (l *loader) retry(n node, what string, retry *Retry) {
-	m, ok := l.mapping(n, &retryObject, what)
+	m, ok := l.mapping(n, n.pos(), &retryObject, what)
 	if !ok {
 		return
 	}
@@ -133,7 +133,7 @@ func (l *loader) breaker(n node, what string, breaker *Breaker) {
 		*breaker = Breaker{Off: true}
 		return
 	}
-	m, ok := l.mapping(n, &breakerObject, what)
+	m, ok := l.mapping(n, n.pos(), &breakerObject, what)
 	if !ok {
 		return
 	}
@@ -163,7 +163,7 @@ func (l *loader) webhook(m mapping, d *Destination) {
 	if n, ok := m.get("url"); ok {
 		w.URL = l.url(n, m.in("url"))
 	} else {
-		l.errorf(m.pos(), ruleMissingKey, "as in url: ${BILLING_URL}", "%s has no %q", m.what, "url")
+		l.errorf(m.at, ruleMissingKey, "as in url: ${BILLING_URL}", "%s has no %q", m.what, "url")
 	}
 	if n, ok := m.get("secrets"); ok {
 		w.Secrets = l.secrets(n, m.in("secrets"))
@@ -226,7 +226,7 @@ func (l *loader) url(n node, what string) string {
 	if _, query, found := strings.Cut(s, "?"); found {
 		for pair := range strings.SplitSeq(query, "&") {
 			if name, value, _ := strings.Cut(pair, "="); secretName(name) && value != "" && !strings.Contains(value, "${") {
-				return l.literalSecret(n, fmt.Sprintf("%s has a literal %q", what, name))
+				return l.literalSecret(n, fmt.Sprintf("%s has %q", what, name))
 			}
 		}
 	}
@@ -257,7 +257,7 @@ func secretName(name string) bool {
 }
 
 func (l *loader) literalSecret(n node, what string) string {
-	l.errorf(n.pos(), ruleLiteralSecret, "write ${VAR} and set the variable where the program runs", "%s: a secret in a spec is read by everybody who reads the repository", what)
+	l.errorf(n.pos(), ruleLiteralSecret, "write ${VAR}, and set the variable where the program runs", "%s in plain text: everybody who can read the spec can read it", what)
 	return ""
 }
 
@@ -267,7 +267,7 @@ func (l *loader) secrets(n node, what string) []string {
 		return nil
 	}
 	if len(nodes) == 0 {
-		l.errorf(n.pos(), ruleMissingValue, "leave the key out to send without a signature", "%s is empty", what)
+		l.errorf(n.pos(), ruleMissingValue, "leave the key out to send without a signature", "%s are an empty list", what)
 	}
 	var out []string
 	for _, n := range nodes {
@@ -275,9 +275,9 @@ func (l *loader) secrets(n node, what string) []string {
 		switch {
 		case !ok:
 		case !wholeVariable.MatchString(s):
-			l.literalSecret(n, what+" has a literal")
+			l.literalSecret(n, what+" have one")
 		case slices.Contains(out, s):
-			l.errorf(n.pos(), ruleTwice, "", "%s has %s twice", what, s)
+			l.errorf(n.pos(), ruleTwice, "", "%s have %s twice", what, s)
 		default:
 			out = append(out, s)
 		}
@@ -313,12 +313,12 @@ func (l *loader) headers(n node, what string) []Header {
 		case isReservedHeader(name):
 			l.errorf(e.key.pos(), ruleBadHeader, "", "%s: %s is set by the sender", what, name)
 		case slices.ContainsFunc(out, func(h Header) bool { return h.Name == name }):
-			l.errorf(e.key.pos(), ruleTwice, "", "%s has %s twice", what, name)
+			l.errorf(e.key.pos(), ruleTwice, "", "%s have %s twice", what, name)
 		case !ok || !l.variables(e.value, value, fmt.Sprintf("header %q", written)):
 		case !headerValue(value):
 			l.errorf(e.value.pos(), ruleBadHeader, "", "header %q has more than visible ASCII, blanks within it and tabs", written)
 		case secretName(name) && value != "" && !strings.Contains(value, "${"), strings.Contains(value, "whsec_"), strings.Contains(value, "whsk_"):
-			l.literalSecret(e.value, fmt.Sprintf("header %q has a literal", written))
+			l.literalSecret(e.value, fmt.Sprintf("header %q is", written))
 		default:
 			out = append(out, Header{name, value})
 		}

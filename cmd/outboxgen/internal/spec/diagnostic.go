@@ -28,7 +28,7 @@ func (s Severity) String() string {
 type Diagnostic struct {
 	Pos      Pos
 	Severity Severity
-	Rule     string // a name in [Rules]
+	Rule     string // the name of one of [DiagnosticRules]
 	Message  string // one line, without a full stop
 	Hint     string // what to do; "" when the message says it all
 }

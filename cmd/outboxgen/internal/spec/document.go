@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -37,6 +38,9 @@ func (r *reader) parse(file string, text []byte) (node, bool) {
 		r.errorf(start, ruleTooLarge, "divide it with include", "the file has %d bytes, more than %d", len(text), maxFileSize)
 		return node{}, false
 	}
+	if !r.encoding(file, text) {
+		return node{}, false
+	}
 	var first, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	switch err := decodeNode(decoder, &first); {
@@ -58,6 +62,28 @@ func (r *reader) parse(file string, text []byte) (node, bool) {
 	return root, true
 }
 
+// encoding refuses what is no UTF-8 text, where it stands: yaml.v3 takes
+// UTF-16 too, and names no place.
+func (r *reader) encoding(file string, text []byte) bool {
+	pos := Pos{file, 1, 1}
+	for len(text) > 0 {
+		c, size := utf8.DecodeRune(text)
+		switch {
+		case c == utf8.RuneError && size == 1:
+			r.errorf(pos, ruleSyntax, "save the file as UTF-8", "not UTF-8: byte 0x%02x", text[0])
+			return false
+		case c == '\n':
+			pos.Line, pos.Col = pos.Line+1, 0
+		case c < ' ' && c != '\t' && c != '\r', c >= 0x7f && c < 0xa0 && c != 0x85, c == 0xfffe || c == 0xffff:
+			r.errorf(pos, ruleSyntax, fmt.Sprintf(`write it as an escape in double quotes, as in "\u%04x"`, c), "control character U+%04X", c)
+			return false
+		}
+		pos.Col++
+		text = text[size:]
+	}
+	return true
+}
+
 // decodeNode is d.Decode that never panics.
 func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	defer func() {
@@ -68,7 +94,17 @@ func decodeNode(d *yaml.Decoder, n *yaml.Node) (err error) {
 	return d.Decode(n)
 }
 
-var yamlLine = regexp.MustCompile(`^line (\d+): `)
+var (
+	yamlLine     = regexp.MustCompile(`^line (\d+): `)
+	unknownAlias = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
+
+// find gives the first place of a text in a file.
+func find(file string, text []byte, s string) Pos {
+	before, _, _ := bytes.Cut(text, []byte(s))
+	line := bytes.LastIndexByte(before, '\n') + 1
+	return Pos{file, bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[line:]) + 1}
+}
 
 // syntaxError gives an error of yaml.v3 the form of ours. It names a line at
 // most, and none for line 1; errors of its parser ("did not find expected …",
@@ -85,6 +121,10 @@ func (r *reader) syntaxError(file string, text []byte, err error) {
 				pos.Line++
 			}
 		}
+	}
+	if m := unknownAlias.FindStringSubmatch(message); m != nil {
+		r.errorf(find(file, text, "*"+m[1]), ruleAlias, "quote a text that begins with *", "alias *%s: a spec has no aliases", m[1])
+		return
 	}
 	pos.Line = min(pos.Line, bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n"))+1)
 	r.errorf(pos, ruleSyntax, syntaxHint(message, text, pos.Line), "not YAML: %s", message)
@@ -134,7 +174,7 @@ func (r *reader) lint(n node) {
 		r.errorf(n.pos(), ruleAlias, "write the value where it is used, or name it under types", "anchor &%s: a spec has no anchors", n.Anchor)
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		r.errorf(n.pos(), ruleTag, "leave it out; quotes make a value a text", "tag %s: a spec has no tags", n.Tag)
+		r.errorf(n.pos(), ruleTag, "leave it out; quotes make a value a text", "tag %q: a spec has no tags", n.Tag)
 	}
 	switch n.Kind {
 	case yaml.AliasNode:

@@ -1,16 +1,11 @@
 package spec
 
-import (
-	"fmt"
-	"slices"
-
-	"gopkg.in/yaml.v3"
-)
+import "slices"
 
 // readEvents reads the bodies of the events.
 func (l *loader) readEvents() {
 	for _, b := range l.eventBodies {
-		if m, ok := l.mapping(b.node, &eventObject, b.what); ok {
+		if m, ok := l.mapping(b.node, b.e.Pos, &eventObject, b.what); ok {
 			l.readEvent(b, m)
 		}
 	}
@@ -29,24 +24,10 @@ func (l *loader) readEvent(b eventBody, m mapping) {
 		e.OrderingKey = l.orderingKey(n, m, e)
 	}
 	l.idempotency(e, m)
-	if n, ok := m.orDefault("on_duplicate", l.defaults.onDuplicate); ok {
-		word, _ := l.word(n, "on_duplicate", "error", "ignore")
-		e.IgnoreDup = word == "ignore"
-	}
+	e.IgnoreDup = l.onDuplicate(m, l.defaults.ignore)
 	if n, ok := m.get("examples"); ok {
 		l.eventExamples(n, m.in("examples"), e)
 	}
-}
-
-// orDefault gives the value of a key, or that of the defaults.
-func (m mapping) orDefault(key string, fallback *node) (node, bool) {
-	if n, ok := m.get(key); ok {
-		return n, true
-	}
-	if fallback == nil {
-		return node{}, false
-	}
-	return *fallback, true
 }
 
 func (l *loader) payloadVersion(b eventBody, m mapping) {
@@ -64,26 +45,48 @@ func (l *loader) payloadVersion(b eventBody, m mapping) {
 	}
 }
 
-func (l *loader) routes(e *Event, m mapping) {
-	n, ok := m.orDefault("to", l.defaults.to)
+func (l *loader) onDuplicate(m mapping, fallback bool) (ignore bool) {
+	n, ok := m.get("on_duplicate")
 	if !ok {
-		l.errorf(m.pos(), ruleMissingKey, "the names of its destinations, as in to: [billing]; to: [] only stores it", "%s has no %q, and defaults have none", m.what, "to")
-		return
+		return fallback
 	}
-	hold := false
-	if n, ok := m.orDefault("on_dead_letter", l.defaults.onDeadLetter); ok {
-		word, _ := l.word(n, "on_dead_letter", "continue", "hold")
-		hold = word == "hold"
+	word, _ := l.word(n, m.in("on_duplicate"), "error", "ignore")
+	return word == "ignore"
+}
+
+func (l *loader) onDeadLetter(m mapping, fallback bool) (hold bool) {
+	n, ok := m.get("on_dead_letter")
+	if !ok {
+		return fallback
 	}
-	if own, ok := m.get("on_dead_letter"); ok && hold {
-		if _, keyed := m.get("ordering_key"); !keyed {
-			l.warnf(own.pos(), ruleHoldWithoutKey, "give it an ordering_key", "%s holds nothing back: it has no ordering key", m.what)
-		}
+	word, _ := l.word(n, m.in("on_dead_letter"), "continue", "hold")
+	return word == "hold"
+}
+
+func (l *loader) routes(e *Event, m mapping) {
+	destinations := l.defaults.to
+	if n, ok := m.get("to"); ok {
+		destinations = l.to(n)
+	} else if !l.defaults.hasTo {
+		l.errorf(m.at, ruleMissingKey, "the names of its destinations, as in to: [billing]; to: [] only stores it", "%s has no %q, and defaults have none", m.what, "to")
 	}
+	hold := l.onDeadLetter(m, l.defaults.hold)
+	_, keyed := m.get("ordering_key")
+	if n, own := m.get("on_dead_letter"); own && hold && !keyed {
+		l.warnf(n.pos(), ruleHoldWithoutKey, "give it an ordering_key", "%s holds nothing back: it has no ordering key", m.what)
+	}
+	for _, d := range destinations {
+		e.To = append(e.To, &Route{Destination: d, Hold: hold})
+	}
+}
+
+// to reads a list of destinations.
+func (l *loader) to(n node) []*Destination {
 	names, ok := l.list(n, "to")
 	if !ok {
-		return
+		return nil
 	}
+	var out []*Destination
 	for _, n := range names {
 		name, ok := l.filled(n, "to")
 		if !ok {
@@ -93,12 +96,13 @@ func (l *loader) routes(e *Event, m mapping) {
 		switch {
 		case !known:
 			l.errorf(n.pos(), ruleUnknownDestination, didYouMean(name, l.destinationNames()), "to: unknown destination %q", name)
-		case slices.ContainsFunc(e.To, func(r *Route) bool { return r.Destination == d }):
+		case slices.Contains(out, d):
 			l.errorf(n.pos(), ruleTwice, "", "to has %q twice", name)
 		default:
-			e.To = append(e.To, &Route{Destination: d, Hold: hold})
+			out = append(out, d)
 		}
 	}
+	return out
 }
 
 func (l *loader) destinationNames() []string {
@@ -141,59 +145,6 @@ func (l *loader) member(n node, name, what string, e *Event) *Field {
 		}
 		names[i] = f.Name
 	}
-	l.errorf(n.pos(), ruleUnknownField, didYouMean(name, names), "%s: event %q has no field %q", what, e.Name, name)
+	l.errorf(n.pos(), ruleUnknownField, didYouMean(name, names), "%s: event %q has no field %q", what, e.Key(), name)
 	return nil
-}
-
-const idempotencyHint = "payload: equal payloads are one event; event: each insert is its own; [field, …]: the fields that identify the fact"
-
-func (l *loader) idempotency(e *Event, m mapping) {
-	n, ok := m.orDefault("idempotency", l.defaults.idempotency)
-	if !ok {
-		l.errorf(m.pos(), ruleMissingIdempotency, idempotencyHint, "%s does not say what makes two inserts one event: it has no %q, and defaults have none", m.what, "idempotency")
-		return
-	}
-	if l.idempotencyMode(n, e) {
-		return
-	}
-	nodes, ok := l.list(n, "idempotency")
-	if !ok {
-		return
-	}
-	if len(nodes) == 0 {
-		l.errorf(n.pos(), ruleMissingValue, idempotencyHint, "idempotency is an empty list")
-	}
-	e.Idempotency.Mode = "fields"
-	for _, n := range nodes {
-		name, ok := l.filled(n, "idempotency")
-		if !ok {
-			continue
-		}
-		f := l.member(n, name, "idempotency", e)
-		switch {
-		case f == nil:
-		case slices.Contains(e.Idempotency.Fields, f):
-			l.errorf(n.pos(), ruleTwice, "", "idempotency has %q twice", name)
-		default:
-			e.Idempotency.Fields = append(e.Idempotency.Fields, f)
-		}
-	}
-}
-
-// idempotencyMode reads the one-word form, and reports whether it was one.
-func (l *loader) idempotencyMode(n node, e *Event) bool {
-	if n.Kind != yaml.ScalarNode || n.isNull() {
-		return false
-	}
-	switch n.Value {
-	case "payload", "event":
-		e.Idempotency.Mode = n.Value
-		return true
-	}
-	hint := idempotencyHint
-	if slices.ContainsFunc(e.Fields, func(f *Field) bool { return f.Name == n.Value }) {
-		hint = fmt.Sprintf("did you mean [%s]?", n.Value)
-	}
-	l.errorf(n.pos(), ruleBadWord, hint, "idempotency is %q, not payload, event or a list of fields", n.Value)
-	return true
 }

@@ -52,9 +52,13 @@ type loader struct {
 	examples     []pendingExamples
 }
 
-// eventDefaults are the values of the defaults mapping, where set.
+// eventDefaults are the values of the defaults mapping.
 type eventDefaults struct {
-	to, idempotency, onDuplicate, onDeadLetter *node
+	to          []*Destination
+	hasTo       bool
+	idempotency *idempotencyChoice // nil: each event must choose
+	ignore      bool
+	hold        bool
 }
 
 func (l *loader) load(name string) {
@@ -62,13 +66,16 @@ func (l *loader) load(name string) {
 	if !ok {
 		return
 	}
-	m, ok := l.mapping(root, &specObject, "the spec")
+	m, ok := l.mapping(root, root.pos(), &specObject, "the spec")
 	if !ok {
 		return
 	}
 	l.header(m)
 	if n, ok := m.get("destinations"); ok {
 		l.readDestinations(n)
+	}
+	if n, ok := m.get("defaults"); ok {
+		l.readDefaults(n)
 	}
 	l.declare(m)
 	if n, ok := m.get("include"); ok {
@@ -87,7 +94,7 @@ func (l *loader) load(name string) {
 func (l *loader) open(name string, at Pos) (node, bool) {
 	text, err := l.read(name)
 	if err != nil {
-		l.errorf(at, ruleUnreadable, "", "cannot read %s: %v", name, err)
+		l.errorf(at, ruleUnreadable, "", "cannot read %q: %v", name, err)
 		return node{}, false
 	}
 	l.files = append(l.files, name)
@@ -105,9 +112,6 @@ func (l *loader) header(m mapping) {
 	}
 	if n, ok := m.get("doc"); ok {
 		l.spec.Doc, _ = l.text(n, m.in("doc"))
-	}
-	if n, ok := m.get("defaults"); ok {
-		l.readDefaults(n)
 	}
 	if n, ok := m.get("outputs"); ok {
 		l.outputs(n)
@@ -156,18 +160,19 @@ func visibleASCII(s string) bool {
 }
 
 func (l *loader) readDefaults(n node) {
-	m, ok := l.mapping(n, &defaultsObject, "defaults")
+	m, ok := l.mapping(n, n.pos(), &defaultsObject, "defaults")
 	if !ok {
 		return
 	}
-	for key, to := range map[string]**node{
-		"to": &l.defaults.to, "idempotency": &l.defaults.idempotency,
-		"on_duplicate": &l.defaults.onDuplicate, "on_dead_letter": &l.defaults.onDeadLetter,
-	} {
-		if v, ok := m.get(key); ok {
-			*to = &v
-		}
+	d := &l.defaults
+	if v, ok := m.get("to"); ok {
+		d.to, d.hasTo = l.to(v), true
 	}
+	if v, ok := m.get("idempotency"); ok {
+		d.idempotency = l.idempotencyChoice(v, nil)
+	}
+	d.ignore = l.onDuplicate(m, false)
+	d.hold = l.onDeadLetter(m, false)
 	if v, ok := m.get("retention"); ok {
 		if d, ok := l.duration(v, "retention", time.Second); ok {
 			l.spec.Retention = d
@@ -176,7 +181,7 @@ func (l *loader) readDefaults(n node) {
 }
 
 func (l *loader) outputs(n node) {
-	m, ok := l.mapping(n, &outputsObject, "outputs")
+	m, ok := l.mapping(n, n.pos(), &outputsObject, "outputs")
 	if !ok {
 		return
 	}
@@ -252,14 +257,14 @@ func (l *loader) include(n node, folder string) {
 		}
 		name := path.Join(folder, s)
 		if slices.Contains(l.files, name) {
-			l.errorf(n.pos(), ruleIncludeTwice, "", "%s is read already", name)
+			l.errorf(n.pos(), ruleIncludeTwice, "", "%q is read already", name)
 			continue
 		}
 		root, ok := l.open(name, n.pos())
 		if !ok {
 			continue
 		}
-		if m, ok := l.mapping(root, &includeObject, "the included file"); ok {
+		if m, ok := l.mapping(root, root.pos(), &includeObject, "the included file"); ok {
 			l.languageVersion(m)
 			l.declare(m)
 		}

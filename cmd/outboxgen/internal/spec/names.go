@@ -222,22 +222,35 @@ func newScope(reserved []string, what string) *scope {
 	return s
 }
 
-// declare gives the name to what, or reports who holds it.
-func (s *scope) declare(r *reader, name, what string, pos Pos) {
+// declare gives the name to what, or reports who holds it and answers false.
+func (s *scope) declare(r *reader, name, what string, pos Pos) bool {
+	if length := utf8.RuneCountInString(name); length > maxGoName {
+		r.errorf(pos, ruleLongGoName, "give it a shorter one with go_name", "%s makes a Go name of %d characters, more than %d", shorten(what), length, maxGoName)
+		return false
+	}
 	held, taken := s.names[name]
 	if !taken {
 		s.names[name] = declaration{what, pos}
-		return
+		return true
 	}
 	if held.pos.Line == 0 {
 		r.errorf(pos, ruleNameReserved, "give it another name with go_name", "%s needs the Go name %s, which is %s", what, name, held.what)
-		return
+		return false
 	}
-	first := declaration{what, pos}
-	if first.pos.Compare(held.pos) < 0 && first.pos.File == held.pos.File {
-		first, held = held, first
+	later := declaration{what, pos}
+	if later.pos.File == held.pos.File && later.pos.Compare(held.pos) < 0 {
+		later, held = held, later
 	}
-	r.errorf(first.pos, ruleNameCollision, "give one of them a go_name", "%s needs the Go name %s, which %s at %s has", first.what, name, held.what, held.pos)
+	r.errorf(later.pos, ruleNameCollision, "give one of them a go_name", "%s needs the Go name %s, which %s at %s has", later.what, name, held.what, held.pos)
+	return false
+}
+
+// shorten cuts what a message calls a thing.
+func shorten(what string) string {
+	if rs := []rune(what); len(rs) > maxGoName {
+		return string(rs[:maxGoName]) + "…"
+	}
+	return what
 }
 
 func setOf(names ...string) map[string]bool {

@@ -51,13 +51,15 @@ func (r *reader) entries(n node, what string) ([]entry, bool) {
 // mapping is a value with known keys.
 type mapping struct {
 	node
+	at      Pos
 	what    string // how messages call it
 	entries map[string]entry
 }
 
-// mapping reads a value whose keys the object's table lists.
-func (r *reader) mapping(n node, o *object, what string) (mapping, bool) {
-	m := mapping{node: n, what: what, entries: map[string]entry{}}
+// mapping reads a value whose keys the object's table lists; at is where what
+// is missing from it is reported.
+func (r *reader) mapping(n node, at Pos, o *object, what string) (mapping, bool) {
+	m := mapping{node: n, at: at, what: what, entries: map[string]entry{}}
 	entries, ok := r.entries(n, what)
 	if !ok {
 		return m, false
@@ -71,7 +73,7 @@ func (r *reader) mapping(n node, o *object, what string) (mapping, bool) {
 	}
 	for _, k := range o.keys {
 		if _, ok := m.entries[k.name]; k.required && !ok {
-			r.errorf(n.pos(), ruleMissingKey, k.doc, "%s has no %q", what, k.name)
+			r.errorf(at, ruleMissingKey, strings.TrimSuffix(k.doc, "."), "%s has no %q", what, k.name)
 		}
 	}
 	return m, true
@@ -95,7 +97,11 @@ func (r *reader) shape(n node, kind yaml.Kind, what, want string) bool {
 	case n.isNull():
 		r.errorf(n.pos(), ruleMissingValue, "", "%s has no value; it needs %s", what, want)
 	default:
-		r.errorf(n.pos(), ruleWrongShape, "", "%s must be %s, this is a %s", what, want, kindName(n))
+		hint := ""
+		if kind == yaml.SequenceNode && n.Kind == yaml.ScalarNode {
+			hint = fmt.Sprintf("did you mean [%s]?", n.Value)
+		}
+		r.errorf(n.pos(), ruleWrongShape, hint, "%s must be %s, this is a %s", what, want, kindName(n))
 	}
 	return false
 }
@@ -135,8 +141,7 @@ func (r *reader) filled(n node, what string) (string, bool) {
 func (r *reader) word(n node, what string, words ...string) (string, bool) {
 	s, ok := r.text(n, what)
 	if ok && !slices.Contains(words, s) {
-		hint := didYouMean(s, words)
-		r.errorf(n.pos(), ruleBadWord, hint, "%s is %q, not one of %s", what, s, strings.Join(words, ", "))
+		r.errorf(n.pos(), ruleBadWord, nearest(s, words), "%s is %q, not one of %s", what, s, strings.Join(words, ", "))
 		return "", false
 	}
 	return s, ok

@@ -8,19 +8,28 @@ import (
 // didYouMean is a hint that names the candidate nearest to got, or all of
 // them when none is near and they are few; else "".
 func didYouMean(got string, candidates []string) string {
+	if hint := nearest(got, candidates); hint != "" {
+		return hint
+	}
+	if len(candidates) > 0 && len(candidates) <= 8 {
+		return "one of " + strings.Join(candidates, ", ")
+	}
+	return ""
+}
+
+// nearest is a hint that names the candidate nearest to got; "" when none is
+// near.
+func nearest(got string, candidates []string) string {
 	best, bestDistance := "", len([]rune(got))/3+2
 	for _, c := range candidates {
 		if d := distance(strings.ToLower(got), strings.ToLower(c), bestDistance); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
-	switch {
-	case best != "":
-		return fmt.Sprintf("did you mean %q?", best)
-	case len(candidates) > 0 && len(candidates) <= 8:
-		return "one of " + strings.Join(candidates, ", ")
+	if best == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("did you mean %q?", best)
 }
 
 // distance is the number of insertions, deletions, replacements and swaps of

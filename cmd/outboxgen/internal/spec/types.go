@@ -34,7 +34,7 @@ func (l *loader) fields(n node, what, owner string) []*Field {
 	}
 	out := make([]*Field, 0, len(entries))
 	for _, e := range entries {
-		if f := l.field(e, what, owner); f != nil {
+		if f := l.field(e, owner); f != nil {
 			out = append(out, f)
 		}
 	}
@@ -42,9 +42,9 @@ func (l *loader) fields(n node, what, owner string) []*Field {
 }
 
 // field reads one member; owner is the Go name of what it belongs to.
-func (l *loader) field(e entry, what, owner string) *Field {
+func (l *loader) field(e entry, owner string) *Field {
 	f := &Field{Name: e.key.Value, GoName: goName(e.key.Value), Pos: e.key.pos()}
-	what = fmt.Sprintf("field %q", f.Name)
+	what := fmt.Sprintf("field %q", shorten(f.Name))
 	if f.Name == "" || len(f.Name) > maxFieldName {
 		l.errorf(f.Pos, ruleBadFieldName, "", "a field's name has 1 to %d bytes, this one has %d", maxFieldName, len(f.Name))
 		return nil
@@ -59,7 +59,7 @@ func (l *loader) field(e entry, what, owner string) *Field {
 		if n, ok := m.get("optional"); ok {
 			f.Optional = l.boolean(n, m.in("optional"))
 		}
-		optional := t.body(m, &element{&f.Type, &f.Nullable, &f.GoType, &f.Rules})
+		optional := t.body(m, &element{&f.Type, &f.Nullable, &f.GoType, &f.Rules}, 0)
 		f.Optional = f.Optional || optional
 		l.checkNullable(m.node, what, f.Type, f.Nullable)
 		if n, ok := m.get("examples"); ok {
@@ -95,7 +95,11 @@ func (t *typeReader) long(n node, o *object, what string) (m mapping, ok, long b
 	if n.Kind != yaml.MappingNode || t.isMap(n) {
 		return mapping{}, false, false
 	}
-	m, ok = t.mapping(n, o, what)
+	if hint := foreignType(n); hint != "" {
+		t.errorf(n.pos(), ruleMissingKey, hint, "%s has no %q", what, "type")
+		return mapping{}, false, true
+	}
+	m, ok = t.mapping(n, n.pos(), o, what)
 	if !ok {
 		return m, false, true
 	}
@@ -103,32 +107,31 @@ func (t *typeReader) long(n node, o *object, what string) (m mapping, ok, long b
 	_, hasEnum := m.get("enum")
 	switch {
 	case hasType && hasEnum:
-		t.errorf(m.pos(), ruleTypeAndEnum, "an enum's values are texts; leave type out", "%s has a type and an enum", what)
+		t.errorf(m.at, ruleTypeAndEnum, "an enum's values are texts; leave type out", "%s has a type and an enum", what)
 		return m, false, true
 	case !hasType && !hasEnum:
-		t.missingType(n, what)
+		t.errorf(m.at, ruleMissingKey, "as in type: string", "%s has no %q", what, "type")
 		return m, false, true
 	}
 	return m, true, true
 }
 
-// missingType says what a mapping without a type may have meant.
-func (t *typeReader) missingType(n node, what string) {
-	hint := "as in type: string"
-	if len(n.Content) == 0 {
-		hint = "a map of texts is {string: string}"
-	}
+// foreignType says what a mapping without a type may have meant, where its
+// keys tell.
+func foreignType(n node) (hint string) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		switch key := n.Content[i].Value; {
+		case key == "type" || key == "enum":
+			return ""
 		case key == "string":
 			hint = "a map with more to say is {type: {string: T}, …}"
 		case isScalar(key):
 			hint = "the keys of a map are texts: {string: T}"
 		case key == "fields":
-			hint = "name the struct under types and use its name"
+			hint = "name the struct under types, and use its name"
 		}
 	}
-	t.errorf(n.pos(), ruleMissingKey, hint, "%s has no %q", what, "type")
+	return hint
 }
 
 // isMap reports a mapping that is a map's type: {string: T}.
@@ -138,12 +141,12 @@ func (t *typeReader) isMap(n node) bool {
 
 // body reads the keys that a field and an element share, and reports whether
 // the type was written T?.
-func (t *typeReader) body(m mapping, to *element) (marked bool) {
+func (t *typeReader) body(m mapping, to *element, depth int) (marked bool) {
 	if n, ok := m.get("nullable"); ok {
 		*to.nullable = t.boolean(n, m.in("nullable"))
 	}
 	if n, ok := m.get("type"); ok {
-		*to.t, marked = t.expression(n, m.what, 0)
+		*to.t, marked = t.expression(n, m.what, depth)
 	}
 	if n, ok := m.get("enum"); ok {
 		if e := t.enum(n, m.in("enum")); e != nil {
@@ -172,11 +175,11 @@ func (t *typeReader) expression(n node, what string, depth int) (ref *TypeRef, m
 			t.errorf(n.pos(), ruleBadType, "a list is [T]", "%s: a list has one type of element, here are %d", what, len(n.Content))
 			return nil, false
 		}
-		if e := t.element(n.child(0), "element of "+what, depth+1); e != nil {
+		if e := t.element(n.child(0), within("element of ", what, depth), depth+1); e != nil {
 			return &TypeRef{List: e}, false
 		}
 	case t.isMap(n):
-		if e := t.element(n.child(1), "value of "+what, depth+1); e != nil {
+		if e := t.element(n.child(1), within("value of ", what, depth), depth+1); e != nil {
 			return &TypeRef{Map: e}, false
 		}
 	case n.Kind == yaml.MappingNode:
@@ -184,21 +187,35 @@ func (t *typeReader) expression(n node, what string, depth int) (ref *TypeRef, m
 			t.errorf(n.pos(), ruleBadType, "write its keys beside type, not in it", "%s: type must be a name, [T] or {string: T}", what)
 		}
 	default:
-		if s, ok := t.filled(n, "type of "+what); ok {
+		if n.isNull() {
+			t.errorf(n.pos(), ruleMissingValue, "as in string", "%s has no type", what)
+		} else if s, ok := t.filled(n, "type of "+what); ok {
 			return t.named(n, s, what)
 		}
 	}
 	return nil, false
 }
 
+// within says whose element it is; of elements of elements it names the field.
+func within(relation, what string, depth int) string {
+	if depth > 0 {
+		return what
+	}
+	return relation + what
+}
+
 // element reads what a list or map holds; T? may be null there.
 func (t *typeReader) element(n node, what string, depth int) *Element {
 	e := &Element{}
+	if n.Kind == yaml.MappingNode && hasKey(n, "optional") {
+		t.errorf(n.pos(), ruleUnknownKey, "what may be null is nullable: true", "%s cannot be optional", what)
+		return nil
+	}
 	if m, ok, long := t.long(n, &elementObject, what); long {
 		if !ok {
 			return nil
 		}
-		nullable := t.body(m, &element{&e.Type, &e.Nullable, &e.GoType, &e.Rules})
+		nullable := t.body(m, &element{&e.Type, &e.Nullable, &e.GoType, &e.Rules}, depth)
 		e.Nullable = e.Nullable || nullable
 	} else {
 		e.Type, e.Nullable = t.expression(n, what, depth)
@@ -282,7 +299,7 @@ func (l *loader) enumValue(n node, what, prefix string) *EnumValue {
 	v := &EnumValue{Pos: n.pos()}
 	value, name := n, ""
 	if n.Kind == yaml.MappingNode {
-		m, ok := l.mapping(n, &enumValueObject, "a value of "+what)
+		m, ok := l.mapping(n, n.pos(), &enumValueObject, "a value of "+what)
 		if !ok {
 			return nil
 		}
@@ -332,7 +349,7 @@ func (l *loader) goType(n node, m mapping, ref *TypeRef) *GoType {
 // readTypes reads the bodies of the named types.
 func (l *loader) readTypes() {
 	for _, b := range l.typeBodies {
-		m, ok := l.mapping(b.node, &typeObject, b.what)
+		m, ok := l.mapping(b.node, b.t.Pos, &typeObject, b.what)
 		if !ok {
 			continue
 		}
@@ -342,13 +359,22 @@ func (l *loader) readTypes() {
 		enum, hasEnum := m.get("enum")
 		switch {
 		case hasFields && hasEnum:
-			l.errorf(m.pos(), ruleTypeAndEnum, "", "%s has fields and an enum", b.what)
+			l.errorf(m.at, ruleTypeAndEnum, "", "%s has fields and an enum", b.what)
 		case hasFields:
 			b.t.Fields = l.fields(fields, b.what, b.t.GoName)
 		case hasEnum:
 			b.t.Enum = l.enumValues(enum, b.what, b.t.GoName)
 		default:
-			l.errorf(m.pos(), ruleMissingKey, "a struct without fields is fields: {}", "%s has no %q and no %q", b.what, "fields", "enum")
+			l.errorf(m.at, ruleMissingKey, "a struct without fields is fields: {}", "%s has no %q and no %q", b.what, "fields", "enum")
 		}
 	}
+}
+
+func hasKey(n node, key string) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return true
+		}
+	}
+	return false
 }
