@@ -95,7 +95,6 @@ type answer struct {
 
 func (o *outcome) because(detail string) answer     { return answer{outcome: o, detail: detail} }
 func (o *outcome) caused(err error) answer          { return answer{outcome: o, err: err} }
-func (a answer) logged(err error) answer            { a.err = err; return a }
 func (o *outcome) permitting(methods string) answer { return answer{outcome: o, allow: methods} }
 
 // problemBase is where an answer's code is explained.

@@ -56,8 +56,8 @@ type Config struct {
 	// not have. The zero value is UnknownRetry.
 	Unknown UnknownPolicy
 	// Retention is how long an inbox row is kept: a repetition that comes
-	// later is applied again. 0: DefaultRetention. It must cover SenderHorizon
-	// and twice Tolerance.
+	// later is applied again. It must cover SenderHorizon and twice Tolerance.
+	// 0: DefaultRetention, or SenderHorizon where that is longer.
 	Retention time.Duration
 	// SenderHorizon is the longest time after its first attempt that the
 	// sender may still repeat a delivery, as far as its policy says: retries,

@@ -69,7 +69,7 @@ func TestNewReceiver_ChecksTheWindow(t *testing.T) {
 		{"defaults", 0, 0, 0, ""},
 		{"covers the sender", 48 * time.Hour, 48 * time.Hour, 0, ""},
 		{"shorter than the sender's horizon", 47 * time.Hour, 48 * time.Hour, 0, "Retention 47h0m0s is shorter than the 48h0m0s"},
-		{"default shorter than the sender's horizon", 0, 1000 * time.Hour, 0, "Retention 720h0m0s is shorter than the 1000h0m0s"},
+		{"default grows to the sender's horizon", 0, 1000 * time.Hour, 0, ""},
 		{"shorter than captured requests live", 9 * time.Minute, 0, 0, "twice Tolerance"},
 		{"shorter than a raised tolerance", time.Hour, 0, time.Hour, "twice Tolerance"},
 	} {

@@ -41,7 +41,7 @@ func NewReceiver[Tx any](store Store[Tx], events []EventType[Tx], cfg Config) (*
 		MaxBody:        DefaultMaxBody,
 		ReadTimeout:    DefaultReadTimeout,
 		HandlerTimeout: DefaultHandlerTimeout,
-		Retention:      DefaultRetention,
+		Retention:      max(DefaultRetention, cfg.SenderHorizon),
 		PurgeInterval:  DefaultPurgeInterval,
 		Logger:         slog.New(slog.DiscardHandler),
 		Now:            time.Now,

@@ -45,8 +45,10 @@ func TestCalls_WaitSeesCallsOfOtherGoroutines(t *testing.T) {
 func TestClock_MovesWhenTold(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := outboxtest.NewClock(start)
-	if !clock.Now().Equal(start) || !clock.Now().Equal(start) {
-		t.Error("the clock does not stand still")
+	for range 2 {
+		if !clock.Now().Equal(start) {
+			t.Error("the clock does not stand still")
+		}
 	}
 	clock.Advance(time.Hour)
 	clock.Advance(-time.Minute)
