@@ -11,9 +11,10 @@
 // There are three groups of functions:
 //
 //   - Append functions write one value to the end of a slice, as append does,
-//     and allocate nothing beyond the slice's growth. Generated code, which
-//     knows every member and its place, consists of calls to them. When one
-//     returns an error, the slice it returns has its old length.
+//     and allocate nothing beyond the slice's growth (AppendJSON: once, when
+//     there is an object). Generated code, which knows every member and its
+//     place, consists of calls to them. When one returns an error, the slice it
+//     returns has its old length.
 //   - [AppendJSON] and [Transform] canonicalise JSON text of unknown shape.
 //   - [Object], [Array] and the Parse functions read. They are strict: one
 //     value, nothing after it, valid UTF-8, no lone surrogates, no name twice

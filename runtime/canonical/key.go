@@ -85,30 +85,34 @@ func appendFields(dst []byte, fields []string, body []byte) ([]byte, error) {
 	if len(fields) == 0 {
 		return dst, faultless("idempotency key by fields: the policy names none")
 	}
+	p, err := open(body, '{', "an object")
+	if err != nil {
+		return dst, err
+	}
 	type named struct {
 		name  string
 		value []byte
 	}
 	var stack [8]named
 	found := stack[:0]
-	err := Object(body, func(name string, value []byte) error {
-		if slices.Contains(fields, name) {
-			found = append(found, named{name, value})
+	var room [64]byte
+	err = p.object(1, func(name text, value []byte) error {
+		word := p.appendUnescaped(room[:0], name)
+		for _, field := range fields {
+			if string(word) == field {
+				found = append(found, named{field, value})
+				break
+			}
 		}
 		return nil
 	})
+	if err == nil {
+		err = p.finish()
+	}
 	if err != nil {
 		return dst, err
 	}
-	slices.SortFunc(found, func(a, b named) int {
-		switch {
-		case Less(a.name, b.name):
-			return -1
-		case Less(b.name, a.name):
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(found, func(a, b named) int { return compare(a.name, b.name) })
 	dst = append(dst, '{')
 	for i, f := range found {
 		if i > 0 {

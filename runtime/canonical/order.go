@@ -5,14 +5,18 @@ package canonical
 // the order of Go strings except that characters above U+FFFF, whose first
 // unit is a surrogate, stand before U+E000 to U+FFFF. Both must be valid
 // UTF-8.
-func Less(a, b string) bool {
-	n := min(len(a), len(b))
-	for i := range n {
+func Less(a, b string) bool { return compare(a, b) < 0 }
+
+func compare[T string | []byte](a, b T) int {
+	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
-			return before(a[i], b[i])
+			if before(a[i], b[i]) {
+				return -1
+			}
+			return 1
 		}
 	}
-	return len(a) < len(b)
+	return len(a) - len(b)
 }
 
 // before orders the first different bytes of two UTF-8 texts by UTF-16 code

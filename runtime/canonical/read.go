@@ -20,7 +20,8 @@ func Object(raw []byte, member func(name string, value []byte) error) error {
 	if err != nil {
 		return err
 	}
-	if err := p.object(1, member); err != nil {
+	each := func(name text, value []byte) error { return member(p.unescape(name), value) }
+	if err := p.object(1, each); err != nil {
 		return err
 	}
 	return p.finish()
@@ -203,18 +204,35 @@ func ParseTime(raw []byte) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	var t time.Time
-	if err := t.UnmarshalText(b); err != nil || fractionDigits(b) > 9 {
+	t, err := time.Parse(time.RFC3339Nano, string(b))
+	if err != nil || !isRFC3339(b) {
 		return time.Time{}, faultless("string " + strconv.QuoteToASCII(clip(string(b))) + " is not a time as in RFC 3339, like 2026-01-31T09:30:00Z")
 	}
 	return t.UTC(), nil
 }
 
-// fractionDigits counts the digits after the point in an RFC 3339 text.
-func fractionDigits(b []byte) int {
-	_, fraction, _ := bytes.Cut(b, []byte{'.'})
-	n := bytes.IndexFunc(fraction, func(r rune) bool { return r < '0' || r > '9' })
-	return max(n, 0)
+// isRFC3339 refuses what time.Parse takes beyond RFC 3339, section 5.6: one
+// digit for the hour, a comma before the fraction, offsets of 24 hours and
+// more; and fractions that a time.Time does not hold.
+func isRFC3339(b []byte) bool {
+	const seconds = len("2026-01-31T09:30:00")
+	if len(b) <= seconds || b[13] != ':' {
+		return false
+	}
+	rest := b[seconds:]
+	if rest[0] == ',' {
+		return false
+	}
+	if rest[0] == '.' {
+		rest = bytes.TrimLeft(rest[1:], "0123456789")
+		if digits := len(b) - seconds - 1 - len(rest); digits > 9 {
+			return false
+		}
+	}
+	if len(rest) != len("+05:30") {
+		return string(rest) == "Z"
+	}
+	return string(rest[1:3]) < "24" && string(rest[4:6]) < "60"
 }
 
 // ParseDuration reads a JSON string that [time.ParseDuration] understands.

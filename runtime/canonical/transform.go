@@ -1,6 +1,7 @@
 package canonical
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"unicode/utf16"
@@ -27,8 +28,7 @@ func Transform(raw []byte) ([]byte, error) {
 // an integer literal whose value a double does not bring back. So 2^53 is
 // taken, 2^53+1 is not, and 1e21, 1E30 and 0.1 are numbers like any other.
 func AppendJSON(dst, raw []byte) ([]byte, error) {
-	var stack [16]member
-	p := parser{raw: raw, emit: true, out: dst, members: stack[:0], maxDepth: maxWriteDepth}
+	p := parser{raw: raw, emit: true, out: dst, maxDepth: maxWriteDepth}
 	if err := p.document(); err != nil {
 		return dst, err
 	}
@@ -157,9 +157,12 @@ func (p *parser) enter(depth int) error {
 
 // object reads an object; each, unless nil, is called for every member with
 // its value's raw text.
-func (p *parser) object(depth int, each func(name string, value []byte) error) error {
+func (p *parser) object(depth int, each func(name text, value []byte) error) error {
 	if err := p.enter(depth); err != nil {
 		return err
+	}
+	if p.members == nil {
+		p.members = make([]member, 0, 16)
 	}
 	base := len(p.members)
 	sorted := true
@@ -178,7 +181,7 @@ func (p *parser) object(depth int, each func(name string, value []byte) error) e
 			return err
 		}
 		if n := len(p.members); sorted && n > base {
-			sorted = p.less(p.members[n-1].name, name)
+			sorted = p.compare(p.members[n-1].name, name) < 0
 		}
 		p.write(':')
 		p.space()
@@ -187,9 +190,8 @@ func (p *parser) object(depth int, each func(name string, value []byte) error) e
 			return Field(p.unescape(name), err)
 		}
 		if each != nil {
-			word := p.unescape(name)
-			if err := each(word, p.raw[at:p.pos:p.pos]); err != nil {
-				return Field(word, err)
+			if err := each(name, p.raw[at:p.pos:p.pos]); err != nil {
+				return Field(p.unescape(name), err)
 			}
 		}
 		p.members = append(p.members, member{name: name, from: from, end: len(p.out)})
@@ -225,17 +227,11 @@ func (p *parser) name() (text, error) {
 func (p *parser) sort(members []member) error {
 	start := members[0].from
 	slices.SortFunc(members, func(a, b member) int {
-		switch {
-		case p.less(a.name, b.name):
-			return -1
-		case p.less(b.name, a.name):
-			return 1
-		}
-		return a.name.from - b.name.from
+		return cmp.Or(p.compare(a.name, b.name), a.name.from-b.name.from)
 	})
 	for i := 1; i < len(members); i++ {
-		if !p.less(members[i-1].name, members[i].name) {
-			return fault(members[i].name.from-1, "duplicate member name "+strconv.QuoteToASCII(clip(p.unescape(members[i].name))))
+		if name := members[i].name; p.compare(members[i-1].name, name) == 0 {
+			return fault(name.from-1, "duplicate member name "+strconv.QuoteToASCII(clip(p.unescape(name))))
 		}
 	}
 	if !p.emit {
@@ -264,18 +260,14 @@ func clip(s string) string {
 	return s
 }
 
-// less orders two names of the raw text, after unescaping.
-func (p *parser) less(a, b text) bool {
-	if !a.escaped && !b.escaped {
-		x, y := p.raw[a.from:a.end], p.raw[b.from:b.end]
-		for i := range min(len(x), len(y)) {
-			if x[i] != y[i] {
-				return before(x[i], y[i])
-			}
-		}
-		return len(x) < len(y)
+// compare orders two names of the raw text, after unescaping.
+func (p *parser) compare(a, b text) int {
+	x, y := p.raw[a.from:a.end], p.raw[b.from:b.end]
+	if a.escaped || b.escaped {
+		var room [2][64]byte
+		x, y = p.appendUnescaped(room[0][:0], a), p.appendUnescaped(room[1][:0], b)
 	}
-	return Less(p.unescape(a), p.unescape(b))
+	return compare(x, y)
 }
 
 // array reads an array; each, unless nil, is called for every element with
