@@ -10,17 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// What a destination has that does not say otherwise.
-const (
-	defaultTimeout     = 10 * time.Second
-	defaultMaxInFlight = 16
-)
-
-var (
-	defaultRetry   = Retry{MaxAttempts: 20, Base: 5 * time.Second, Cap: 6 * time.Hour}
-	defaultBreaker = Breaker{FailureThreshold: 3, RecoveryTime: 10 * time.Second, HalfOpenMaxCalls: 2}
+	"github.com/outboxgen/outboxgen/runtime/breaker"
+	"github.com/outboxgen/outboxgen/runtime/outbox"
+	"github.com/outboxgen/outboxgen/runtime/webhook"
 )
 
 var destinationName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,62}$`)
@@ -44,7 +37,9 @@ func (l *loader) readDestinations(n node) {
 func (l *loader) readDestination(e entry) *Destination {
 	d := &Destination{
 		Name: e.key.Value, GoName: goName(e.key.Value), Pos: e.key.pos(),
-		Timeout: defaultTimeout, MaxInFlight: defaultMaxInFlight, Retry: defaultRetry, Breaker: defaultBreaker,
+		Timeout: outbox.DefaultTimeout, MaxInFlight: outbox.DefaultMaxInFlight,
+		Retry:   Retry(outbox.DefaultRetry),
+		Breaker: Breaker{FailureThreshold: breaker.DefaultFailureThreshold, RecoveryTime: breaker.DefaultRecoveryTime, HalfOpenMaxCalls: breaker.DefaultHalfOpenMaxCalls},
 	}
 	m, ok := l.mapping(e.value, d.Pos, &destinationObject, fmt.Sprintf("destination %q", d.Name))
 	if !ok {
@@ -128,9 +123,9 @@ func (l *loader) retry(n node, what string, retry *Retry) {
 	}
 }
 
-func (l *loader) breaker(n node, what string, breaker *Breaker) {
+func (l *loader) breaker(n node, what string, to *Breaker) {
 	if n.isText("off") {
-		*breaker = Breaker{Off: true}
+		*to = Breaker{Off: true}
 		return
 	}
 	m, ok := l.mapping(n, n.pos(), &breakerObject, what)
@@ -138,13 +133,13 @@ func (l *loader) breaker(n node, what string, breaker *Breaker) {
 		return
 	}
 	if n, ok := m.get("failure_threshold"); ok {
-		breaker.FailureThreshold, _ = l.integer(n, m.in("failure_threshold"), 1, breakerLimit)
+		to.FailureThreshold, _ = l.integer(n, m.in("failure_threshold"), 1, breakerLimit)
 	}
 	if n, ok := m.get("recovery_time"); ok {
-		breaker.RecoveryTime, _ = l.duration(n, m.in("recovery_time"), time.Millisecond)
+		to.RecoveryTime, _ = l.duration(n, m.in("recovery_time"), time.Millisecond)
 	}
 	if n, ok := m.get("half_open_max_calls"); ok {
-		breaker.HalfOpenMaxCalls, _ = l.integer(n, m.in("half_open_max_calls"), 1, breakerLimit)
+		to.HalfOpenMaxCalls, _ = l.integer(n, m.in("half_open_max_calls"), 1, breakerLimit)
 	}
 }
 
@@ -182,8 +177,8 @@ func (l *loader) webhook(m mapping, d *Destination) {
 }
 
 var (
-	variable      = regexp.MustCompile(variablePattern)
-	wholeVariable = regexp.MustCompile(wholeVariablePattern)
+	variable        = regexp.MustCompile(variablePattern)
+	secretReference = regexp.MustCompile(secretPattern)
 )
 
 // variables reports a ${ that begins no ${NAME}.
@@ -211,7 +206,7 @@ func (l *loader) url(n node, what string) string {
 		return refuse("as in https://billing.example/hooks", "is no URL")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return refuse("", "does not begin with https:// or http://")
-	case u.User != nil:
+	case u.User != nil && literalUser(s):
 		return l.literalSecret(n, what+" has a user name or password")
 	case u.Hostname() == "":
 		return refuse("", "has no host")
@@ -231,6 +226,14 @@ func (l *loader) url(n node, what string) string {
 		}
 	}
 	return s
+}
+
+// literalUser reports a user name or password that is not all variables.
+func literalUser(s string) bool {
+	_, authority, _ := strings.Cut(s, "://")
+	authority, _, _ = strings.Cut(authority, "/")
+	user := authority[:max(strings.LastIndexByte(authority, '@'), 0)]
+	return strings.Trim(variable.ReplaceAllString(user, ""), ":") != ""
 }
 
 // withoutVariables gives every variable a harmless value, so that what is
@@ -257,7 +260,7 @@ func secretName(name string) bool {
 }
 
 func (l *loader) literalSecret(n node, what string) string {
-	l.errorf(n.pos(), ruleLiteralSecret, "write ${VAR}, and set the variable where the program runs", "%s in plain text: everybody who can read the spec can read it", what)
+	l.errorf(n.pos(), ruleLiteralSecret, "write ${VAR}, which is read when the program starts", "%s in plain text: everybody who can read the spec can read it", what)
 	return ""
 }
 
@@ -274,7 +277,7 @@ func (l *loader) secrets(n node, what string) []string {
 		s, ok := l.filled(n, what)
 		switch {
 		case !ok:
-		case !wholeVariable.MatchString(s):
+		case !secretReference.MatchString(s):
 			l.literalSecret(n, what+" have one")
 		case slices.Contains(out, s):
 			l.errorf(n.pos(), ruleTwice, "", "%s have %s twice", what, s)
@@ -283,18 +286,6 @@ func (l *loader) secrets(n node, what string) []string {
 		}
 	}
 	return out
-}
-
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-
-// reservedHeaders are set by the sender or by HTTP itself.
-var reservedHeaders = setOf("Content-Type", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Host", "Connection",
-	"Keep-Alive", "Upgrade", "Te", "Trailer", "Expect", "Proxy-Connection", "Proxy-Authorization", "User-Agent", "Idempotency-Key", "Traceparent", "Tracestate")
-
-var reservedHeaderPrefixes = []string{"Ce-", "Webhook-", "X-Event-"}
-
-func isReservedHeader(canonical string) bool {
-	return reservedHeaders[canonical] || slices.ContainsFunc(reservedHeaderPrefixes, func(p string) bool { return strings.HasPrefix(canonical, p) })
 }
 
 func (l *loader) headers(n node, what string) []Header {
@@ -308,15 +299,13 @@ func (l *loader) headers(n node, what string) []Header {
 		name := textproto.CanonicalMIMEHeaderKey(written)
 		value, ok := l.text(e.value, fmt.Sprintf("header %q", written))
 		switch {
-		case !headerName.MatchString(written):
-			l.errorf(e.key.pos(), ruleBadHeader, "", "%s: %q is no header name", what, written)
-		case isReservedHeader(name):
-			l.errorf(e.key.pos(), ruleBadHeader, "", "%s: %s is set by the sender", what, name)
+		case webhook.CheckHeader(written, "") != nil:
+			l.errorf(e.key.pos(), ruleBadHeader, "", "%s: %v", what, webhook.CheckHeader(written, ""))
 		case slices.ContainsFunc(out, func(h Header) bool { return h.Name == name }):
 			l.errorf(e.key.pos(), ruleTwice, "", "%s have %s twice", what, name)
 		case !ok || !l.variables(e.value, value, fmt.Sprintf("header %q", written)):
-		case !headerValue(value):
-			l.errorf(e.value.pos(), ruleBadHeader, "", "header %q has more than visible ASCII, blanks within it and tabs", written)
+		case webhook.CheckHeader(written, value) != nil:
+			l.errorf(e.value.pos(), ruleBadHeader, "", "%s: %v", what, webhook.CheckHeader(written, value))
 		case secretName(name) && value != "" && !strings.Contains(value, "${"), strings.Contains(value, "whsec_"), strings.Contains(value, "whsk_"):
 			l.literalSecret(e.value, fmt.Sprintf("header %q is", written))
 		default:
@@ -325,10 +314,6 @@ func (l *loader) headers(n node, what string) []Header {
 	}
 	slices.SortFunc(out, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
 	return out
-}
-
-func headerValue(s string) bool {
-	return strings.TrimSpace(s) == s && strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }) < 0
 }
 
 func (l *loader) allow(n node, what string) []string {

@@ -71,7 +71,7 @@ var destinationObject = object{"destination", "A named place that events go to."
 	{"doc", docDoc, false, anyText()},
 	{"go_name", goNameDoc, false, goNameSchema()},
 	{"url", "Where a webhook posts to; may contain ${VAR}, which is read when the program starts.", false, filledText()},
-	{"secrets", "What a webhook signs with: ${VAR} forms, the newest first. A literal secret is refused.", false, atLeastOne(pattern(wholeVariablePattern))},
+	{"secrets", "What a webhook signs with, the newest first: ${VAR}, or file: and a path. A literal secret is refused.", false, atLeastOne(pattern(secretPattern))},
 	{"headers", "Static headers of a webhook; a value may contain ${VAR}.", false, mapOf("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", anyText())},
 	{"allow", "The address ranges (CIDR) a webhook may send to; empty: all that the URL may mean.", false, listOf(filledText())},
 	{"quoted_idempotency_key", "Send Idempotency-Key as a structured-field string, in quotes.", false, boolean()},
@@ -166,9 +166,9 @@ const (
 	maxVersion       = 1_000_000
 	maxLengthLimit   = 1 << 30
 
-	variablePattern      = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
-	wholeVariablePattern = `^` + variablePattern + `$`
-	typeNamePattern      = `^[A-Za-z][A-Za-z0-9_.-]*$`
+	variablePattern = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
+	secretPattern   = `^(` + variablePattern + `|file:[^\s].*)$`
+	typeNamePattern = `^[A-Za-z][A-Za-z0-9_.-]*$`
 	// Visible ASCII that needs no escape in a header: no space " % , \ and
 	// no @ but the one before a version.
 	eventNamePattern = `[!#$&'()*+\-./0-9:;<=>?A-Z\[\]^_` + "`" + `a-z{|}~]{1,255}`

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/outboxgen/outboxgen/runtime/outbox"
 )
 
 // Load reads a spec and what it includes. name is the spec's slash path as
@@ -21,7 +23,7 @@ import (
 func Load(name string, read func(name string) ([]byte, error)) (*Spec, Diagnostics) {
 	l := &loader{
 		read:         read,
-		spec:         &Spec{Retention: defaultRetention},
+		spec:         &Spec{Retention: outbox.DefaultRetention},
 		destinations: map[string]*Destination{},
 		types:        map[string]*Type{},
 		events:       map[string]*Event{},
@@ -32,8 +34,6 @@ func Load(name string, read func(name string) ([]byte, error)) (*Spec, Diagnosti
 	}
 	return l.spec, sorted(l.diagnostics, l.files)
 }
-
-const defaultRetention = 168 * time.Hour
 
 // loader works in two passes: first every file is read and every type and
 // event gets its name, then what they hold is read, and names resolve whatever
