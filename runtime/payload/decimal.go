@@ -76,7 +76,7 @@ func (w *Writer) decimal(digits []byte, exponent int32) Decimal {
 
 // Min asks for at least n, a canonical decimal.
 func (d Decimal) Min(n string) Decimal {
-	if d.text != nil && compareDecimals(string(d.text), n) < 0 {
+	if d.text != nil && compareDecimals(d.text, n) < 0 {
 		d.w.failf("is %s, less than %s", d.text, n)
 	}
 	return d
@@ -84,7 +84,7 @@ func (d Decimal) Min(n string) Decimal {
 
 // Max asks for at most n, a canonical decimal.
 func (d Decimal) Max(n string) Decimal {
-	if d.text != nil && compareDecimals(string(d.text), n) > 0 {
+	if d.text != nil && compareDecimals(d.text, n) > 0 {
 		d.w.failf("is %s, more than %s", d.text, n)
 	}
 	return d
@@ -199,26 +199,36 @@ func notDecimal(s string) error {
 }
 
 // compareDecimals orders two canonical decimals by value.
-func compareDecimals(a, b string) int {
-	a, negative := strings.CutPrefix(a, "-")
-	b, negativeB := strings.CutPrefix(b, "-")
-	switch {
-	case negative && !negativeB:
-		return -1
-	case negativeB && !negative:
+func compareDecimals(a []byte, b string) int {
+	negative := a[0] == '-'
+	if negative != (b[0] == '-') {
+		return order(!negative)
+	}
+	if wholeA, wholeB := wholeDigits(a), wholeDigits(b); wholeA != wholeB {
+		return order((wholeA > wholeB) != negative)
+	}
+	// The points stand one under the other.
+	if string(a) == b {
+		return 0
+	}
+	return order((string(a) > b) != negative)
+}
+
+func order(greater bool) int {
+	if greater {
 		return 1
-	case negative:
-		a, b = b, a
 	}
-	wholeA, fractionA, _ := strings.Cut(a, ".")
-	wholeB, fractionB, _ := strings.Cut(b, ".")
-	if len(wholeA) != len(wholeB) {
-		return len(wholeA) - len(wholeB)
+	return -1
+}
+
+// wholeDigits counts what stands before the point.
+func wholeDigits[S ~string | ~[]byte](s S) int {
+	for i := range len(s) {
+		if s[i] == '.' {
+			return i
+		}
 	}
-	if c := strings.Compare(wholeA, wholeB); c != 0 {
-		return c
-	}
-	return strings.Compare(fractionA, fractionB)
+	return len(s)
 }
 
 // Decimal reads a string that ParseDecimal understands. The coefficient is

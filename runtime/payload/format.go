@@ -13,7 +13,7 @@ type Format int
 
 // The formats that a spec can ask for.
 const (
-	Email    Format = iota + 1 // an address alone, without a display name (RFC 5322)
+	Email    Format = iota + 1 // an address alone, without a display name or quotes (RFC 5322)
 	URI                        // absolute (RFC 3986)
 	Hostname                   // RFC 1123, ASCII
 	IPv4                       // dotted decimal

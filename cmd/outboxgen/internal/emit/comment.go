@@ -27,11 +27,23 @@ func comment(paragraphs ...string) []string {
 		}
 		for line := range strings.SplitSeq(text, "\n") {
 			for _, short := range wrap(line) {
-				lines = append(lines, strings.TrimRight("// "+short, " "))
+				lines = append(lines, strings.TrimRight("// "+harmless(short), " "))
 			}
 		}
 	}
 	return lines
+}
+
+// harmless quotes the first word of a line that somebody could take for an
+// order: gofmt takes "// +build" for a build constraint wherever it stands in a
+// file, and staticcheck takes "// go:embed" for a directive that was spoilt.
+func harmless(line string) string {
+	bare := strings.TrimLeft(line, " ")
+	if !strings.HasPrefix(bare, "+build") && !strings.HasPrefix(bare, "go:") {
+		return line
+	}
+	word, rest, _ := strings.Cut(bare, " ")
+	return strings.TrimRight(`"`+word+`" `+rest, " ")
 }
 
 // doc is comment as code.

@@ -41,14 +41,7 @@ func (g *generator) events() *jen.File {
 func (g *generator) packageComment() []string {
 	intro := fmt.Sprintf("Package %s has the events of %s, typed: their payloads, their inserts into an outbox, and the wiring that delivers and receives them.",
 		g.spec.Package, g.spec.Source)
-	lines := comment(intro, sentence(g.spec.Doc))
-	for i, line := range lines {
-		// Above the package clause this would be a build constraint.
-		if rest, ok := strings.CutPrefix(strings.TrimLeft(line[2:], " "), "+build"); ok {
-			lines[i] = `// "+build"` + rest
-		}
-	}
-	return lines
+	return comment(intro, sentence(g.spec.Doc))
 }
 
 func eventDoc(e *spec.Event) []string {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/dave/jennifer/jen"
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
@@ -15,7 +16,8 @@ import (
 
 // textLit is a string literal, in backquotes where that is easier to read.
 func textLit(s string) *jen.Statement {
-	if strings.ContainsAny(s, `"\`) && strconv.CanBackquote(s) {
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	if strings.ContainsAny(s, `"\`) && strconv.CanBackquote(s) && !strings.ContainsFunc(s, unprintable) {
 		return jen.Op("`" + s + "`")
 	}
 	return jen.Lit(s)
