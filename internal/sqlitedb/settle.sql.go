@@ -120,22 +120,26 @@ func (q *Queries) InsertDeadLetter(ctx context.Context, arg InsertDeadLetterPara
 }
 
 const leased = `-- name: Leased :many
-SELECT d.seq, d.destination, d.ordering_key, d.ready, d.hold, d.lease_token
+SELECT d.seq, d.ordering_key, d.ready, d.hold, d.lease_token
 FROM json_each(CAST(?1 AS TEXT)) AS j CROSS JOIN outbox_delivery AS d
-WHERE d.seq = j.value ->> 0 AND d.destination = j.value ->> 1 AND d.status = 'PROCESSING'
+WHERE d.seq = j.value AND d.destination = ?2 AND d.status = 'PROCESSING'
 `
+
+type LeasedParams struct {
+	Seqs        string
+	Destination string
+}
 
 type LeasedRow struct {
 	Seq         int64
-	Destination string
 	OrderingKey *string
 	Ready       int64
 	Hold        int64
 	LeaseToken  int64
 }
 
-func (q *Queries) Leased(ctx context.Context, leases string) ([]LeasedRow, error) {
-	rows, err := q.db.QueryContext(ctx, leased, leases)
+func (q *Queries) Leased(ctx context.Context, arg LeasedParams) ([]LeasedRow, error) {
+	rows, err := q.db.QueryContext(ctx, leased, arg.Seqs, arg.Destination)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +149,6 @@ func (q *Queries) Leased(ctx context.Context, leases string) ([]LeasedRow, error
 		var i LeasedRow
 		if err := rows.Scan(
 			&i.Seq,
-			&i.Destination,
 			&i.OrderingKey,
 			&i.Ready,
 			&i.Hold,

@@ -45,6 +45,9 @@ type Trace struct {
 type Delivery struct {
 	*Event
 	Destination string
+	// Hold: as a dead letter it keeps later deliveries of its ordering key
+	// waiting, so the rest of its run must not be attempted.
+	Hold bool
 	// RetryCount is how many attempts are spent; the attempt under way is
 	// number RetryCount+1.
 	RetryCount int

@@ -51,7 +51,7 @@ UPDATE outbox_delivery SET ready = 1
 WHERE seq = sqlc.arg(seq) AND destination = sqlc.arg(destination) AND status IN ('PENDING', 'PROCESSING');
 
 -- name: KeysWithoutTurn :many
-SELECT x.destination, CAST(x.ordering_key AS TEXT) AS ordering_key FROM outbox_delivery AS x
-WHERE x.in_line = 1
-GROUP BY x.destination, x.ordering_key
-HAVING sum(x.ready) = 0 AND (SELECT f.status FROM outbox_delivery AS f WHERE f.seq = min(x.seq) AND f.destination = x.destination) <> 'DEAD_LETTER';
+SELECT h.destination, CAST(h.ordering_key AS TEXT) AS ordering_key FROM (
+  SELECT x.destination, x.ordering_key, min(x.seq) AS seq FROM outbox_delivery AS x
+  WHERE x.in_line = 1 GROUP BY x.destination, x.ordering_key HAVING sum(x.ready) = 0) AS h CROSS JOIN outbox_delivery AS d
+WHERE d.seq = h.seq AND d.destination = h.destination AND d.status <> 'DEAD_LETTER';

@@ -1,7 +1,7 @@
 -- name: Leased :many
-SELECT d.seq, d.destination, d.ordering_key, d.ready, d.hold, d.lease_token
-FROM json_each(CAST(sqlc.arg(leases) AS TEXT)) AS j CROSS JOIN outbox_delivery AS d
-WHERE d.seq = j.value ->> 0 AND d.destination = j.value ->> 1 AND d.status = 'PROCESSING';
+SELECT d.seq, d.ordering_key, d.ready, d.hold, d.lease_token
+FROM json_each(CAST(sqlc.arg(seqs) AS TEXT)) AS j CROSS JOIN outbox_delivery AS d
+WHERE d.seq = j.value AND d.destination = sqlc.arg(destination) AND d.status = 'PROCESSING';
 
 -- name: PublishMany :execrows
 UPDATE outbox_delivery

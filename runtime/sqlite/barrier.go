@@ -1,0 +1,160 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// barrier makes sure that everything committed so far, by any process, is on
+// disk: it syncs the -wal.
+//
+// It keeps one descriptor of it. Opening and closing the -wal is harmless, but
+// a descriptor that has been open since the pages were written is the one that
+// is certain to be told of their loss. (The database file and the -shm must
+// never be opened beside SQLite: closing them drops its locks.)
+type barrier struct {
+	path string
+	// checkpoint moves the whole WAL into the database file, synced, and
+	// empties it, or fails.
+	checkpoint func(ctx context.Context) error
+	files      files
+
+	mu   sync.Mutex
+	next *syncing // the one that has not begun
+
+	turn   sync.Mutex // guards what follows; held while syncing
+	wal    syncFile
+	broken error
+}
+
+// files is the file system; tests make it fail.
+type files interface {
+	Stat(path string) (os.FileInfo, error)
+	Open(path string) (syncFile, error)
+	SyncFolder(path string) error
+}
+
+type syncFile interface {
+	Stat() (os.FileInfo, error)
+	Sync() error
+	Close() error
+}
+
+// syncing is one sync and those who wait for it.
+type syncing struct {
+	done chan struct{}
+	err  error
+}
+
+func newBarrier(wal string, checkpoint func(context.Context) error) *barrier {
+	return &barrier{path: wal, checkpoint: checkpoint, files: osFiles{}}
+}
+
+// sync returns when all that was committed before the call is on disk. Those
+// who call it while another sync runs share the one after it.
+func (b *barrier) sync() error {
+	b.mu.Lock()
+	s, first := b.next, false
+	if s == nil {
+		s, first = &syncing{done: make(chan struct{})}, true
+		b.next = s
+	}
+	b.mu.Unlock()
+	if !first {
+		<-s.done
+		return s.err
+	}
+	b.turn.Lock()
+	b.mu.Lock()
+	b.next = nil // who comes now has committed too late for this one
+	b.mu.Unlock()
+	s.err = b.syncWAL()
+	b.turn.Unlock()
+	close(s.done)
+	return s.err
+}
+
+func (b *barrier) syncWAL() error {
+	if b.broken != nil {
+		return b.broken
+	}
+	err := b.follow()
+	if err == nil {
+		err = b.wal.Sync()
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		b.broken = &Error{Op: "sync", Path: b.path, Kind: ErrNotSynced, Err: err, Hint: "nothing is sent until a complete checkpoint has been synced"}
+		return b.broken
+	}
+	return err
+}
+
+// follow sees to it that b.wal is the file that has the name now.
+func (b *barrier) follow() error {
+	named, err := b.files.Stat(b.path)
+	if err != nil {
+		return &Error{Op: "sync", Path: b.path, Kind: ErrNotSynced, Err: err, Hint: "somebody removed it under a running process: stop all of them, check the database and start again"}
+	}
+	if b.wal != nil {
+		held, err := b.wal.Stat()
+		if err != nil {
+			return err
+		}
+		if os.SameFile(named, held) {
+			return nil
+		}
+	}
+	fresh, err := b.files.Open(b.path)
+	if err != nil {
+		return err
+	}
+	if err := b.files.SyncFolder(filepath.Dir(b.path)); err != nil {
+		fresh.Close()
+		return err
+	}
+	if b.wal != nil {
+		b.wal.Close() // nothing was written through it
+	}
+	b.wal = fresh
+	return nil
+}
+
+// ready fails while a failed sync has not been made good. After one the
+// kernel may hold pages for clean that are not on disk, and another sync
+// would succeed and prove nothing. A complete checkpoint writes all of them
+// anew, into the database file, and syncs that; it must leave the -wal empty,
+// since what it has lost would make recovery stop early and bring old pages
+// back over new ones.
+func (b *barrier) ready(ctx context.Context) error {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	if b.broken == nil {
+		return nil
+	}
+	if err := b.checkpoint(ctx); err != nil {
+		return fmt.Errorf("%w; a checkpoint that would make it good failed: %w", b.broken, err)
+	}
+	if err := b.follow(); err != nil {
+		return err
+	}
+	if err := b.wal.Sync(); err != nil {
+		return fmt.Errorf("%w, and again: %w", b.broken, err)
+	}
+	b.broken = nil
+	return nil
+}
+
+func (b *barrier) close() error {
+	b.turn.Lock()
+	defer b.turn.Unlock()
+	if b.wal == nil {
+		return nil
+	}
+	err := b.wal.Close()
+	b.wal = nil
+	return err
+}

@@ -1,0 +1,101 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/outboxgen/outboxgen/internal/sqlitedb"
+)
+
+const (
+	recheckFirst = 50 * time.Microsecond
+	recheckLast  = 6400 * time.Microsecond
+	// recheckBusy begins the re-checks while this process commits itself: its
+	// own writes touch the file all the time.
+	recheckBusy = 1600 * time.Microsecond
+)
+
+// foreign finds commits of other processes. A touch of the -wal comes while a
+// commit is being written, before it can be seen, so it looks again and again
+// for a while after the last touch.
+type foreign struct {
+	s       *Store
+	db      *sql.DB
+	touched <-chan struct{}
+	found   func()
+
+	version int64 // PRAGMA data_version: another connection has committed
+	commits int64 // of our own writer
+	seq     int64
+}
+
+func (f *foreign) run(ctx context.Context) {
+	conn, err := f.db.Conn(ctx)
+	if err != nil {
+		f.s.log.Error("other processes' commits are not watched for", "error", err)
+		return
+	}
+	defer conn.Close()
+	f.look(ctx, conn)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, open := <-f.touched:
+			if !open {
+				return
+			}
+		}
+		for delay := f.first(); delay <= recheckLast && ctx.Err() == nil; delay *= 2 {
+			if f.look(ctx, conn) {
+				f.found()
+			}
+			timer.Reset(delay)
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+			select {
+			case <-f.touched: // begin again, from the last touch
+				delay = f.first() / 2
+			default:
+			}
+		}
+	}
+}
+
+func (f *foreign) first() time.Duration {
+	if f.s.w.done.Load() != f.commits {
+		return recheckBusy
+	}
+	return recheckFirst
+}
+
+// look reports whether another process has committed since it last looked.
+// While this one commits as well, only events that it has not inserted tell;
+// what is missed then, the dispatcher's slow poll finds.
+func (f *foreign) look(ctx context.Context, conn *sql.Conn) bool {
+	before := f.s.w.begun.Load()
+	var version int64
+	if err := conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+		return false // the next touch looks again
+	}
+	if version == f.version {
+		return false
+	}
+	seq, err := sqlitedb.New(conn).LastSeq(ctx)
+	if err != nil {
+		return false
+	}
+	done := f.s.w.done.Load()
+	own := done != f.commits || before != done
+	known := max(f.seq, f.s.w.knownSeq.Load())
+	first := f.version == 0
+	f.version, f.commits, f.seq = version, done, max(seq, known)
+	return !first && (!own || seq > known)
+}
