@@ -89,7 +89,7 @@ func (l *lane) answerEntry(d *Delivery, r *run, out Outcome) entry {
 }
 
 // effects is what an outcome does to the whole destination; mu is held.
-func (l *lane) effects(d *Delivery, out Outcome, e *entry) {
+func (l *lane) effects(out Outcome, e *entry) {
 	if out.Result != LocalFault && out.Result != Cancelled {
 		l.faults = 0
 	}
@@ -112,10 +112,8 @@ func (l *lane) effects(d *Delivery, out Outcome, e *entry) {
 		l.faultUntil = time.Now().Add(pause)
 		// Others first after the pause: the fault may be this event's alone.
 		e.Delay = pause
-		l.d.logLocalFault(l, d, out.Failure, pause)
+		e.faults = l.faults
 		l.giveBackBuffer()
-	case Unknown:
-		l.reportUnknownLocked(d)
 	}
 }
 

@@ -127,10 +127,10 @@ func (c *claimer) collect(now time.Time) (next time.Time) {
 			next = again
 		}
 	}
-	if n > 0 {
+	c.collectSuspect(now)
+	if len(c.wants) > 0 {
 		c.turn = (c.turn + 1) % n
 	}
-	c.collectSuspect(now)
 	return next
 }
 

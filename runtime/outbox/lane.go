@@ -38,10 +38,9 @@ type lane struct {
 
 	queue    runQueue
 	buffered int // deliveries in queue
-	// depth is how many deliveries may wait ahead of the workers. It doubles
-	// when they starve between two full claims and halves when deliveries
-	// wait for long, so that a slow destination keeps little leased.
-	depth int
+	// depth is how many deliveries may wait ahead of the workers; see depth.go.
+	depth    int
+	lastFull time.Time
 
 	crew     []*worker // every worker that is running
 	idle     int       // workers that wait and have not been signalled
@@ -81,13 +80,9 @@ func newLane(d *Dispatcher, dest Destination) *lane {
 	if l.lease == 0 {
 		l.lease = dest.Timeout + DefaultLeaseMargin
 	}
-	l.depth = min(dest.MaxInFlight, l.maxDepth())
 	l.available.L = &l.mu
 	return l
 }
-
-// maxDepth lets one batch be claimed while another is worked off.
-func (l *lane) maxDepth() int { return 2 * l.d.cfg.Batch }
 
 // maxUnrecorded stops claiming while the store does not take outcomes.
 func (l *lane) maxUnrecorded() int { return 4*l.d.cfg.Batch + l.dest.MaxInFlight }
@@ -225,8 +220,8 @@ func (l *lane) accept(w Want, state ClaimState, claimedAt time.Time) (gotSuspect
 	case state.NextDue == 0 && !l.disabled && l.pausedUntil.IsZero():
 		l.due = earlier(l.due, claimedAt.Add(soonest))
 	}
-	if full && l.buffered == 0 && ordinary >= l.depth/2 {
-		l.depth = min(2*l.depth, l.maxDepth())
+	if full {
+		l.deepen(claimedAt)
 	}
 	for _, r := range runs {
 		if r.suspect {
@@ -379,13 +374,18 @@ func (l *lane) recordLocked(entries []entry) {
 	l.d.settler.add(entries...)
 }
 
-// recorded: the settler has written n settlements of this lane.
-func (l *lane) recorded(n int) {
+// recorded: the settler has written n settlements of this lane, and something
+// may be claimable at next (zero: nothing more than before).
+func (l *lane) recorded(n int, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.unrecorded
+	wasStuck := l.hungry && l.unrecorded >= l.maxUnrecorded()
 	l.unrecorded -= n
-	if l.hungry && before >= l.maxUnrecorded() {
+	sooner := !next.IsZero() && !l.ask && (l.due.IsZero() || next.Before(l.due))
+	if sooner {
+		l.due = next
+	}
+	if wasStuck || sooner {
 		l.d.pokeClaimer()
 	}
 }

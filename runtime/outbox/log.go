@@ -25,6 +25,8 @@ func (d *Dispatcher) logSettled(ctx context.Context, e *entry) {
 		level, message = slog.LevelError, "dead letter"
 	case e.Verdict == Retry && e.Spent:
 		level, message = slog.LevelWarn, "attempt failed: will be retried"
+	case e.faults > 0:
+		level, message = slog.LevelError, "destination paused: this process is at fault, not the destination; no attempt was spent"
 	case e.Verdict == Retry:
 		level, message = slog.LevelWarn, "attempt refused: none spent"
 	case e.Verdict == GiveBack:
@@ -53,6 +55,9 @@ func (d *Dispatcher) logSettled(ctx context.Context, e *entry) {
 			attrs = append(attrs, slog.Int("status_code", f.StatusCode))
 		}
 		attrs = append(attrs, slog.String("cause", f.Cause), slog.String("error", f.Message), slog.Float64("duration_seconds", f.Duration.Seconds()))
+	}
+	if e.faults > 0 {
+		attrs = append(attrs, slog.Int("faults", e.faults))
 	}
 	if e.Verdict == Quarantine {
 		attrs = append(attrs, slog.String("failure_kind", string(e.Kind)))
@@ -99,9 +104,4 @@ func (d *Dispatcher) logChange(c DestinationChange) {
 		return
 	}
 	d.log.Warn("destination paused", "destination", c.Destination, "backoff_seconds", c.For.Seconds(), "reason", c.Reason)
-}
-
-func (d *Dispatcher) logLocalFault(l *lane, del *Delivery, f *Failure, pause time.Duration) {
-	d.logDelivery(del).Error("destination paused: this process is at fault, not the destination; no attempt was spent",
-		"cause", f.Cause, "error", f.Message, "faults", l.faults, "backoff_seconds", pause.Seconds())
 }

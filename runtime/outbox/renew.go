@@ -25,7 +25,11 @@ func (d *Dispatcher) renewLeases(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			for _, l := range d.lanes {
-				if runs := l.expiring(now); len(runs) > 0 {
+				runs, late := l.expiring(now)
+				for _, o := range late {
+					l.reportOverdue(o)
+				}
+				if len(runs) > 0 {
 					d.renewRuns(ctx, l, runs)
 				}
 			}
@@ -35,7 +39,7 @@ func (d *Dispatcher) renewLeases(ctx context.Context) {
 
 // renewInterval leaves every lease several chances to be renewed in time.
 func (d *Dispatcher) renewInterval() time.Duration {
-	interval := 5 * time.Second
+	interval := longWait
 	for _, l := range d.lanes {
 		interval = min(interval, l.margin()/4)
 	}
@@ -46,12 +50,13 @@ func (d *Dispatcher) renewInterval() time.Duration {
 func (l *lane) margin() time.Duration { return l.lease - l.dest.Timeout }
 
 // expiring lists the runs, waiting or under way, whose leases would soon not
-// cover an attempt any more, and reports attempts that ignore their deadline.
-func (l *lane) expiring(now time.Time) []*run {
+// cover an attempt any more, and the attempts to report as overdue. What has
+// waited for too long is given back instead.
+func (l *lane) expiring(now time.Time) (runs []*run, late []overdue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.giveBackWaiting(now)
 	limit := now.Add(l.dest.Timeout + l.margin()/2)
-	var runs []*run
 	add := func(r *run) {
 		if len(r.members) > 0 && r.leaseEnd.Before(limit) && !r.lost {
 			runs = append(runs, r)
@@ -61,18 +66,28 @@ func (l *lane) expiring(now time.Time) []*run {
 		add(r)
 	}
 	for _, w := range l.crew {
-		if w.run == nil {
+		if w.run == nil || len(w.run.members) == 0 {
 			continue
 		}
 		add(w.run)
-		if !w.deadline.IsZero() && now.Sub(w.deadline) > overdueGrace && now.Sub(w.reported) > overdueEvery && len(w.run.members) > 0 {
+		if !w.deadline.IsZero() && now.Sub(w.deadline) > overdueGrace && now.Sub(w.reported) > overdueEvery {
 			w.reported = now
-			l.count.overdue.Add(1)
-			l.d.logDelivery(w.run.members[0]).Warn("attempt runs past its deadline: the handler ignores its context, keeps its place in flight and its lease",
-				"running_seconds", now.Sub(w.started).Seconds(), "timeout_seconds", l.dest.Timeout.Seconds())
+			late = append(late, overdue{w.run.members[0], now.Sub(w.started)})
 		}
 	}
-	return runs
+	return runs, late
+}
+
+// overdue is an attempt whose sender ignores its context.
+type overdue struct {
+	delivery *Delivery
+	running  time.Duration
+}
+
+func (l *lane) reportOverdue(o overdue) {
+	l.count.overdue.Add(1)
+	l.d.logDelivery(o.delivery).Warn("attempt runs past its deadline: its handler ignores its context, and keeps its place in flight and its lease",
+		"running_seconds", o.running.Seconds(), "timeout_seconds", l.dest.Timeout.Seconds())
 }
 
 // renewRuns renews the leases of all members of runs of l. A store that is
@@ -104,16 +119,26 @@ func (d *Dispatcher) renewRuns(ctx context.Context, l *lane, runs []*run) {
 		}
 	}
 	d.renewals.Add(int64(len(leases) - len(gone)))
+	var report []lostLease
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	for _, r := range runs {
-		l.renewed(r, gone, start.Add(l.lease))
+		report = l.renewed(report, r, gone, start.Add(l.lease))
+	}
+	l.mu.Unlock()
+	for _, x := range report {
+		d.logDelivery(x.delivery).Warn("lease lost: another worker has the delivery", "attempt_cancelled", x.cancelled)
 	}
 }
 
-// renewed notes a renewal's answer; mu is held. A lost lease does not start an
-// attempt any more, and cancels one that is under way: another process makes it.
-func (l *lane) renewed(r *run, gone map[Lease]bool, leaseEnd time.Time) {
+type lostLease struct {
+	delivery  *Delivery
+	cancelled bool
+}
+
+// renewed notes a renewal's answer and appends what was lost; mu is held. A
+// run that lost a lease starts no attempt any more, and the attempt of the
+// lost one is cancelled: another process makes it.
+func (l *lane) renewed(report []lostLease, r *run, gone map[Lease]bool, leaseEnd time.Time) []lostLease {
 	for i, m := range r.members {
 		if !gone[m.Lease] {
 			continue
@@ -125,11 +150,12 @@ func (l *lane) renewed(r *run, gone map[Lease]bool, leaseEnd time.Time) {
 			w.cancel(ErrLeaseLost)
 			w.stale = true
 		}
-		l.d.logDelivery(m).Warn("lease lost: another worker has the delivery", "attempt_cancelled", underWay)
+		report = append(report, lostLease{m, underWay})
 	}
 	if !r.lost {
 		r.leaseEnd = leaseEnd
 	}
+	return report
 }
 
 // workerOf is the worker that has r, or nil; mu is held.

@@ -26,6 +26,7 @@ type entry struct {
 	delivery *Delivery
 	leaseEnd time.Time
 	suspect  bool
+	faults   int // with a local fault: how many in a row
 	// joined: belongs into one transaction with the entry after it.
 	joined bool
 	// trip: the breaker has opened; its pause is stored ahead.
@@ -55,7 +56,7 @@ type settler struct {
 	// Of the goroutine:
 	spare       []entry
 	settlements []Settlement
-	perLane     map[*lane]int
+	perLane     map[*lane]written
 	lastSuccess time.Time
 	abandoned   int
 	lastError   error
@@ -64,7 +65,7 @@ type settler struct {
 }
 
 func newSettler(d *Dispatcher) *settler {
-	s := &settler{d: d, perLane: make(map[*lane]int)}
+	s := &settler{d: d, perLane: make(map[*lane]written)}
 	s.work.L = &s.mu
 	return s
 }
@@ -279,17 +280,33 @@ func (s *settler) count(ctx context.Context, e *entry, lost bool) {
 	s.d.logSettled(ctx, e)
 }
 
+// written is what one transaction held for a lane.
+type written struct {
+	entries int
+	next    time.Time // when something of it is claimable; zero: nothing
+}
+
 // account tells lanes and suspects that entries need no more waiting for.
 func (s *settler) account(entries []entry) {
+	now := time.Now()
 	for i := range entries {
-		s.perLane[entries[i].lane]++
-		if entries[i].suspect {
+		e := &entries[i]
+		w := s.perLane[e.lane]
+		w.entries++
+		switch {
+		case e.Verdict == Retry || e.Verdict == GiveBack:
+			w.next = earlier(w.next, now.Add(e.Delay))
+		case e.delivery.OrderingKey != "":
+			w.next = earlier(w.next, now) // its key's turn has passed
+		}
+		s.perLane[e.lane] = w
+		if e.suspect {
 			s.d.suspects.settled()
 			s.d.pokeClaimer()
 		}
 	}
-	for l, n := range s.perLane {
-		l.recorded(n)
+	for l, w := range s.perLane {
+		l.recorded(w.entries, w.next)
 	}
 	clear(s.perLane)
 }

@@ -109,8 +109,7 @@ func (l *lane) begin(w *worker, r *run) {
 		l.reserved = false
 	}
 	if now.Sub(r.since) > longWait {
-		l.depth = max(l.depth/2, (l.dest.MaxInFlight+3)/4)
-		r.since = now
+		l.depth /= 2
 	}
 	w.run, w.started, w.deadline = r, now, time.Time{}
 	if w.stale {
@@ -119,9 +118,6 @@ func (l *lane) begin(w *worker, r *run) {
 	l.fed()
 	l.rouse()
 }
-
-// longWait in the buffer means that more was claimed than the destination takes.
-const longWait = time.Second
 
 // release ends the worker's run; mu is held.
 func (l *lane) release(w *worker) {
@@ -246,6 +242,9 @@ func (w *worker) answered(r *run, out Outcome) bool {
 	l, d := w.lane, w.at
 	w.at = nil
 	out = w.complete(out)
+	if out.Result == Unknown {
+		l.reportUnknown(d)
+	}
 	w.permit.Done(out.Breaker)
 	w.permit = breaker.Permit{}
 	tripped := out.Breaker == breaker.Failure && l.dest.Breaker != nil && l.dest.Breaker.State() == breaker.Open
@@ -255,7 +254,7 @@ func (w *worker) answered(r *run, out Outcome) bool {
 	e := l.answerEntry(d, r, out)
 	w.deadline = time.Time{}
 	r.members = r.members[1:]
-	l.effects(d, out, &e)
+	l.effects(out, &e)
 	if tripped {
 		e.trip = true
 		l.giveBackBuffer()
