@@ -44,6 +44,9 @@ func Array(raw []byte, element func(i int, value []byte) error) error {
 // open returns a parser for raw, whose value must begin with first.
 func open(raw []byte, first byte, want string) (parser, error) {
 	p := parser{raw: raw, maxDepth: maxReadDepth}
+	if err := p.size(); err != nil {
+		return p, err
+	}
 	p.space()
 	if p.pos >= len(raw) {
 		return p, p.unexpected(want)

@@ -16,6 +16,10 @@ const (
 	maxReadDepth  = 2000
 )
 
+// maxSize of a JSON text in bytes. The places of names are kept in 32 bits,
+// and a number like 1e20 becomes five times as long.
+const maxSize = 256 << 20
+
 // Transform returns the RFC 8785 text of the JSON text raw; see [AppendJSON].
 func Transform(raw []byte) ([]byte, error) {
 	return AppendJSON(make([]byte, 0, len(raw)), raw)
@@ -28,8 +32,15 @@ func Transform(raw []byte) ([]byte, error) {
 // an integer literal whose value a double does not bring back. So 2^53 is
 // taken, 2^53+1 is not, and 1e21, 1E30 and 0.1 are numbers like any other.
 func AppendJSON(dst, raw []byte) ([]byte, error) {
-	p := parser{raw: raw, emit: true, out: dst, maxDepth: maxWriteDepth}
-	if err := p.document(); err != nil {
+	p := parser{raw: raw, emit: true, out: dst, base: len(dst), maxDepth: maxWriteDepth}
+	err := p.size()
+	if err == nil {
+		err = p.value(0)
+	}
+	if err == nil {
+		err = p.finish()
+	}
+	if err != nil {
 		return dst, err
 	}
 	return p.out, nil
@@ -42,6 +53,7 @@ type parser struct {
 	pos      int
 	emit     bool
 	out      []byte
+	base     int // of out: what was there before
 	maxDepth int
 	// members is a stack: the members of the objects that are open, those of
 	// the innermost last.
@@ -49,24 +61,24 @@ type parser struct {
 }
 
 // member is a member of an open object: its name in the raw text, between the
-// quotes, and its canonical text in out.
+// quotes, and its canonical text in out, counted from base.
 type member struct {
 	name      text
-	from, end int
+	from, end int32
 }
 
 // text is a part of the raw text between two quotes.
 type text struct {
-	from, end int
+	from, end int32
 	escaped   bool // it has a backslash
 }
 
-// document reads one value and nothing after it.
-func (p *parser) document() error {
-	if err := p.value(0); err != nil {
-		return err
+// size makes sure that offsets fit.
+func (p *parser) size() error {
+	if len(p.raw) > maxSize {
+		return faultless("JSON text is longer than 256 MiB")
 	}
-	return p.finish()
+	return nil
 }
 
 // finish makes sure that nothing but white space is left.
@@ -162,7 +174,7 @@ func (p *parser) object(depth int, each func(name text, value []byte) error) err
 		return err
 	}
 	if p.members == nil {
-		p.members = make([]member, 0, 16)
+		p.members = make([]member, 0, 24)
 	}
 	base := len(p.members)
 	sorted := true
@@ -175,7 +187,7 @@ func (p *parser) object(depth int, each func(name text, value []byte) error) err
 			}
 			p.write(',')
 		}
-		from := len(p.out)
+		from := int32(len(p.out) - p.base)
 		name, err := p.name()
 		if err != nil {
 			return err
@@ -194,7 +206,7 @@ func (p *parser) object(depth int, each func(name text, value []byte) error) err
 				return Field(p.unescape(name), err)
 			}
 		}
-		p.members = append(p.members, member{name: name, from: from, end: len(p.out)})
+		p.members = append(p.members, member{name: name, from: from, end: int32(len(p.out) - p.base)})
 	}
 	p.write('}')
 	if !sorted {
@@ -225,13 +237,13 @@ func (p *parser) name() (text, error) {
 // sort brings the members of the object that has just ended, which must not
 // be empty, into order, in out too, and finds names that are there twice.
 func (p *parser) sort(members []member) error {
-	start := members[0].from
+	start := p.base + int(members[0].from)
 	slices.SortFunc(members, func(a, b member) int {
-		return cmp.Or(p.compare(a.name, b.name), a.name.from-b.name.from)
+		return cmp.Or(p.compare(a.name, b.name), int(a.name.from-b.name.from))
 	})
 	for i := 1; i < len(members); i++ {
 		if name := members[i].name; p.compare(members[i-1].name, name) == 0 {
-			return fault(name.from-1, "duplicate member name "+strconv.QuoteToASCII(clip(p.unescape(name))))
+			return fault(int(name.from)-1, "duplicate member name "+strconv.QuoteToASCII(clip(p.unescape(name))))
 		}
 	}
 	if !p.emit {
@@ -244,7 +256,7 @@ func (p *parser) sort(members []member) error {
 		if i > 0 {
 			p.out = append(p.out, ',')
 		}
-		p.out = append(p.out, p.out[m.from:m.end]...)
+		p.out = append(p.out, p.out[p.base+int(m.from):p.base+int(m.end)]...)
 	}
 	copy(p.out[start:], p.out[end:])
 	p.out = p.out[:end]
@@ -302,15 +314,15 @@ func (p *parser) array(depth int, each func(i int, value []byte) error) error {
 
 // str reads a string; pos is at its first quote.
 func (p *parser) str() (text, error) {
-	t := text{from: p.pos + 1}
+	t := text{from: int32(p.pos + 1)}
 	done := p.pos // what is written so far
-	for i := t.from; i < len(p.raw); {
+	for i := p.pos + 1; i < len(p.raw); {
 		c := p.raw[i]
 		switch {
 		case plain(c):
 			i++
 		case c == '"':
-			t.end = i
+			t.end = int32(i)
 			p.pos = i + 1
 			if p.emit {
 				p.out = append(p.out, p.raw[done:p.pos]...)
@@ -415,7 +427,7 @@ func (p *parser) unescape(t text) string {
 }
 
 func (p *parser) appendUnescaped(dst []byte, t text) []byte {
-	for i := t.from; i < t.end; {
+	for i := int(t.from); i < int(t.end); {
 		if p.raw[i] != '\\' {
 			dst = append(dst, p.raw[i])
 			i++

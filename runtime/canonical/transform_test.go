@@ -156,6 +156,19 @@ func TestTransform_BoundsNesting(t *testing.T) {
 	}
 }
 
+func TestTransform_BoundsSize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 256 MiB of address space")
+	}
+	raw := make([]byte, 256<<20+1) // only its length is looked at
+	if _, err := canonical.AppendJSON(nil, raw); err == nil || err.Error() != "JSON text is longer than 256 MiB" {
+		t.Errorf("AppendJSON: %v", err)
+	}
+	if _, err := canonical.ParseString(raw); err == nil || err.Error() != "JSON text is longer than 256 MiB" {
+		t.Errorf("ParseString: %v", err)
+	}
+}
+
 func TestTransform_ManyMembers(t *testing.T) {
 	var in, want bytes.Buffer
 	const n = 3000
