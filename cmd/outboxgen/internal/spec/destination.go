@@ -161,7 +161,7 @@ func (l *loader) webhook(m mapping, d *Destination) {
 		l.errorf(m.at, ruleMissingKey, "as in url: ${BILLING_URL}", "%s has no %q", m.what, "url")
 	}
 	if n, ok := m.get("secrets"); ok {
-		w.Secrets = l.secrets(n, m.in("secrets"))
+		w.Secrets = l.secrets(n, m)
 	} else {
 		l.warnf(d.Pos, ruleUnsigned, "as in secrets: [\"${BILLING_SECRET}\"]", "%s has no secrets: its requests are not signed, and a receiver cannot tell them from anybody's", m.what)
 	}
@@ -264,23 +264,23 @@ func (l *loader) literalSecret(n node, what string) string {
 	return ""
 }
 
-func (l *loader) secrets(n node, what string) []string {
-	nodes, ok := l.list(n, what)
+func (l *loader) secrets(n node, m mapping) []string {
+	nodes, ok := l.list(n, m.in("secrets"))
 	if !ok {
 		return nil
 	}
 	if len(nodes) == 0 {
-		l.errorf(n.pos(), ruleMissingValue, "leave the key out to send without a signature", "%s are an empty list", what)
+		l.errorf(n.pos(), ruleMissingValue, "leave the key out to send without a signature", "%s is an empty list", m.in("secrets"))
 	}
 	var out []string
 	for _, n := range nodes {
-		s, ok := l.filled(n, what)
+		s, ok := l.filled(n, "a secret of "+m.what)
 		switch {
 		case !ok:
 		case !secretReference.MatchString(s):
-			l.literalSecret(n, what+" have one")
+			l.literalSecret(n, "a secret of "+m.what+" is")
 		case slices.Contains(out, s):
-			l.errorf(n.pos(), ruleTwice, "", "%s have %s twice", what, s)
+			l.errorf(n.pos(), ruleTwice, "", "%s has %s twice", m.in("secrets"), s)
 		default:
 			out = append(out, s)
 		}
