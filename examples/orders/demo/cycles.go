@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/outboxgen/outboxgen/runtime/outbox"
 )
@@ -99,7 +100,7 @@ func (w *world) deadLetter(ctx context.Context) error {
 	}
 	letter := letters[0]
 	if err := w.check(letter.Kind == outbox.FailureExhausted && letter.RetryCount == attempts,
-		"dead letter %d: %s after %d attempts: %s", letter.ID, letter.Kind, letter.RetryCount, letter.Reason); err != nil {
+		"dead letter %d: %s after %d attempts: %s", letter.ID, letter.Kind, letter.RetryCount, strings.TrimSpace(letter.Reason)); err != nil {
 		return err
 	}
 

@@ -23,6 +23,7 @@ import (
 	"github.com/outboxgen/outboxgen/examples/orders/events"
 	"github.com/outboxgen/outboxgen/examples/orders/orderdb"
 	"github.com/outboxgen/outboxgen/examples/orders/shop"
+	"github.com/outboxgen/outboxgen/runtime/breaker"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
 	"github.com/outboxgen/outboxgen/runtime/sqlite"
 	"github.com/outboxgen/outboxgen/runtime/webhook"
@@ -51,8 +52,8 @@ type delivery struct {
 	body   []byte
 }
 
-func start(ctx context.Context, dir string, out io.Writer, log *slog.Logger) (w *world, err error) {
-	w = &world{out: out, log: log}
+func start(ctx context.Context, dir string, out io.Writer, log *slog.Logger) (_ *world, err error) {
+	w := &world{out: out, log: log}
 	defer func() {
 		if err != nil {
 			w.stop()
@@ -188,6 +189,9 @@ func (w *world) dispatch(ctx context.Context, url string, eventID string, want o
 			URL:     url,
 			Secrets: []string{w.secret},
 			Retry:   outbox.RetryPolicy{MaxAttempts: attempts, Base: 50 * time.Millisecond, Cap: 200 * time.Millisecond},
+			// Three failures open the breaker, and the next dispatcher on this
+			// database waits until billing may be tried again.
+			Breaker: breaker.Config{RecoveryTime: 200 * time.Millisecond},
 		}))
 	if err != nil {
 		return err

@@ -5,10 +5,11 @@ package events
 import (
 	"context"
 	"errors"
+	"time"
+
 	"github.com/outboxgen/outboxgen/runtime/breaker"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
 	"github.com/outboxgen/outboxgen/runtime/webhook"
-	"time"
 )
 
 // AuditHandler handles the events that go to the destination audit.

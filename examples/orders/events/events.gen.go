@@ -5,11 +5,12 @@
 package events
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 	"github.com/outboxgen/outboxgen/runtime/payload"
 	"github.com/outboxgen/outboxgen/runtime/payload/decimaltext"
 	"github.com/shopspring/decimal"
-	"time"
 )
 
 // OrderCreated is the event order.created, version 1.
@@ -170,7 +171,7 @@ func readOrderCancelled(v payload.Value) OrderCancelled {
 	return e
 }
 
-// LineItem is the type LineItem.
+// LineItem is used by OrderCreated.
 //
 // One line of an order.
 type LineItem struct {

@@ -5,6 +5,7 @@ package events
 import (
 	"context"
 	"fmt"
+
 	"github.com/outboxgen/outboxgen/runtime/canonical"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
 )

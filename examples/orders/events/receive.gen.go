@@ -6,8 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/outboxgen/outboxgen/runtime/inbox"
 	"time"
+
+	"github.com/outboxgen/outboxgen/runtime/inbox"
 )
 
 // BillingReceiver applies the events that the destination billing receives. Its
@@ -36,7 +37,7 @@ func NewBillingReceiver[Tx any](store inbox.Store[Tx], r BillingReceiver[Tx], cf
 		Consumer:      "billing",
 		Sources:       []string{"/services/orders"},
 		Secrets:       []string{"${BILLING_SECRET}"},
-		SenderHorizon: 170650 * time.Second,
+		SenderHorizon: 48 * time.Hour,
 	})
 	events := []inbox.EventType[Tx]{
 		{
