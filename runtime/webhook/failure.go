@@ -43,14 +43,14 @@ func (a Answer) outcome(cause, message string) outbox.Outcome {
 }
 
 // transportFailure is what an attempt comes to that got no answer. parent is
-// the context that Send was given; attempt has the attempt's deadline.
+// the context that Send was given; attempt adds the sender's own deadline.
 func (s *sender) transportFailure(parent, attempt context.Context, err error) outbox.Outcome {
 	if errors.Is(parent.Err(), context.Canceled) {
 		return onCancelled.outcome(outbox.CauseCancelled, "cancelled before an answer came")
 	}
 	message := s.clean(err.Error())
 	if attempt.Err() != nil {
-		return onNoAnswer.outcome(outbox.CauseTimeout, fmt.Sprintf("no answer within %v", s.timeout))
+		return onNoAnswer.outcome(outbox.CauseTimeout, "no answer before the attempt's deadline: "+message)
 	}
 	switch cause := causeOf(err); cause {
 	case CauseAddress, CauseLocal:
