@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -96,6 +97,10 @@ func (d delivery) request(t testing.TB, url string, at time.Time, secrets ...sig
 		sign(t, req, key, at, []byte(d.body), secrets...)
 	}
 	return req
+}
+
+func withBody(r *http.Request, text string) {
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
 }
 
 func sign(t testing.TB, req *http.Request, id string, at time.Time, body []byte, secrets ...signature.Secret) {

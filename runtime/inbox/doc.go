@@ -37,6 +37,9 @@
 // does it bound the number of connections. It has no authentication for AllowUnsigned
 // requests: whoever can reach such a receiver can make it apply events.
 //
+// It does not end with its requests: a handler under way runs on when the
+// sender hangs up, and http.Server.Shutdown waits for it.
+//
 // It cannot undo what a handler does outside the transaction (an e-mail, a
 // call to another service): such an effect happens at least once.
 package inbox

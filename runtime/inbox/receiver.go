@@ -54,6 +54,7 @@ func NewReceiver[Tx any](store Store[Tx], events []EventType[Tx], cfg Config) (*
 	if err := errors.Join(storeErr, cfg.validate(), secretsErr, validateEvents(events)); err != nil {
 		return nil, fmt.Errorf("inbox: new receiver %q: %w", cfg.Consumer, err)
 	}
+	cfg.Secrets = nil // a receiver that is printed shows none
 	r := &Receiver{cfg: cfg, log: cfg.Logger, verifier: v, purge: store.Purge,
 		events: make(map[typeVersion]receivable, len(events))}
 	for _, e := range events {

@@ -1,9 +1,12 @@
 package inbox_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
-	"io"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/outboxgen/outboxgen/runtime/inbox"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
+	"github.com/outboxgen/outboxgen/runtime/webhook/signature"
 )
 
 func TestReceiver_AppliesThenKnowsTheDuplicate(t *testing.T) {
@@ -84,9 +88,7 @@ func twice(name, value string) func(*http.Request) {
 }
 
 func body(text string) func(*http.Request) {
-	return func(r *http.Request) {
-		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
-	}
+	return func(r *http.Request) { withBody(r, text) }
 }
 
 func TestReceiver_RefusesWithoutEffectOrRow(t *testing.T) {
@@ -272,6 +274,25 @@ func TestReceiver_TakesEitherSecretWhileOneRotates(t *testing.T) {
 	d := orderCreated("o-3")
 	c.serve(t, d.request(t, "/", c.clock.Now(), mustSecret(t, secretText(3)))).want(t, 401, "bad-signature")
 	c.wantEffects(t, 2)
+}
+
+func TestReceiver_VerifiesEd25519WithThePublicKeyAlone(t *testing.T) {
+	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
+	public := base64.StdEncoding.EncodeToString(private.Public().(ed25519.PublicKey))
+	c := newConsumer(t, func(cfg *inbox.Config) { cfg.Secrets = []string{signature.PrefixPublic + public} })
+	signer := mustSecret(t, signature.PrefixPrivate+base64.StdEncoding.EncodeToString(private))
+	c.serve(t, orderCreated("o-1").request(t, "/", c.clock.Now(), signer)).want(t, 200, "applied")
+	c.serve(t, orderCreated("o-2").request(t, "/", c.clock.Now(), c.secret)).want(t, 401, "bad-signature")
+	c.wantEffects(t, 1)
+}
+
+func TestReceiver_ShowsNoSecretWhenPrinted(t *testing.T) {
+	c := newConsumer(t, nil)
+	for _, format := range []string{"%v", "%+v", "%#v"} {
+		if text := fmt.Sprintf(format, c.Receiver); strings.Contains(text, strings.TrimPrefix(secretText(1), "whsec_")) {
+			t.Errorf("%s shows the secret", format)
+		}
+	}
 }
 
 func TestReceiver_UnsignedOnlyWhenSaid(t *testing.T) {

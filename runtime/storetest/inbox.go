@@ -32,24 +32,27 @@ type OpenInbox[Tx any] func(t *testing.T, now func() time.Time) Inbox[Tx]
 
 // RunInbox checks a store against the contract of [inbox.Store].
 func RunInbox[Tx any](t *testing.T, open OpenInbox[Tx]) {
-	for name, check := range map[string]func(*testing.T, inboxCase[Tx]){
-		"AppliesOnce":                       inboxAppliesOnce[Tx],
-		"KeepsConsumersApart":               inboxKeepsConsumersApart[Tx],
-		"RefusesAnotherBodyUnderOneKey":     inboxRefusesAnotherBody[Tx],
-		"RollsBackOnError":                  inboxRollsBackOnError[Tx],
-		"RollsBackOnPanic":                  inboxRollsBackOnPanic[Tx],
-		"RollsBackOnGoexit":                 inboxRollsBackOnGoexit[Tx],
-		"RollsBackWhenContextEnds":          inboxRollsBackWhenContextEnds[Tx],
-		"RefusesEndedContext":               inboxRefusesEndedContext[Tx],
-		"CopiesAtOnceApplyOnce":             inboxCopiesAtOnce[Tx],
-		"FailureLetsTheNextCopyApply":       inboxFailureLetsNextApply[Tx],
-		"PurgesWhatIsOlderThanRetention":    inboxPurges[Tx],
-		"PurgeKeepsToItsLimit":              inboxPurgeLimit[Tx],
-		"AppliesAgainOnlyAfterItsRowIsGone": inboxAppliesAgainAfterPurge[Tx],
+	for _, c := range []struct {
+		name  string
+		check func(*testing.T, inboxCase[Tx])
+	}{
+		{"AppliesOnce", inboxAppliesOnce[Tx]},
+		{"KeepsConsumersApart", inboxKeepsConsumersApart[Tx]},
+		{"RefusesAnotherBodyUnderOneKey", inboxRefusesAnotherBody[Tx]},
+		{"RollsBackOnError", inboxRollsBackOnError[Tx]},
+		{"RollsBackOnPanic", inboxRollsBackOnPanic[Tx]},
+		{"RollsBackOnGoexit", inboxRollsBackOnGoexit[Tx]},
+		{"RollsBackWhenContextEnds", inboxRollsBackWhenContextEnds[Tx]},
+		{"RefusesEndedContext", inboxRefusesEndedContext[Tx]},
+		{"CopiesAtOnceApplyOnce", inboxCopiesAtOnce[Tx]},
+		{"FailureLetsTheNextCopyApply", inboxFailureLetsNextApply[Tx]},
+		{"PurgesWhatIsOlderThanRetention", inboxPurges[Tx]},
+		{"PurgeKeepsToItsLimit", inboxPurgeLimit[Tx]},
+		{"AppliesAgainOnlyAfterItsRowIsGone", inboxAppliesAgainAfterPurge[Tx]},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			clock := &inboxClock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-			check(t, inboxCase[Tx]{Inbox: open(t, clock.now), clock: clock})
+			c.check(t, inboxCase[Tx]{Inbox: open(t, clock.now), clock: clock})
 		})
 	}
 }
