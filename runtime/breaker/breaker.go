@@ -2,7 +2,6 @@ package breaker
 
 import (
 	"context"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,8 +10,7 @@ import (
 // Breaker is a circuit breaker. Make it with New; it is safe for concurrent
 // use and must not be copied.
 type Breaker struct {
-	s    *settings
-	name string
+	s *settings
 
 	// era is replaced under mu and read without it.
 	era    atomic.Pointer[era]
@@ -25,18 +23,19 @@ type Breaker struct {
 	level      int           // how often the recovery time is doubled
 	closedAt   time.Duration // when the breaker closed: level decays from here
 	window     *window       // nil without one
+	reports    atomic.Pointer[reports]
 }
 
 // era is one generation: the time between two transitions. A call keeps the
 // era that admitted it, and its result counts only while that is the current
 // one; so a late result can change nothing.
 type era struct {
-	state      State
-	generation uint64
+	state State
 	// bounded is set when failures limit the calls in flight.
 	bounded bool
-	// disabled counts nothing and never opens.
-	disabled bool
+	// disabled: nothing counts and nothing opens.
+	disabled   bool
+	generation uint64
 	// refusal is what refused calls get; in CLOSED, those at the trip edge.
 	refusal OpenError
 
@@ -54,11 +53,17 @@ func (e *era) unlimited() bool {
 	return e.state == Closed && (!e.bounded || e.failures.Load() == 0)
 }
 
-// call is an admitted call.
-type call struct {
-	era     *era
-	token   uint64        // 0: it holds no slot
-	started time.Duration // when calls are timed
+// shut reports that the recovery time still runs at now.
+func (e *era) shut(now time.Duration) bool {
+	return e.state == Open && now < e.refusal.until
+}
+
+// wake lets those who wait look again. The breaker's lock is held.
+func (e *era) wake() {
+	if e.verdict != nil {
+		close(e.verdict)
+		e.verdict = nil
+	}
 }
 
 // New makes a breaker, or lists every fault of the configuration.
@@ -67,20 +72,23 @@ func New(c Config) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newBreaker(s, c.Name), nil
+	b := &Breaker{}
+	b.init(s, c.Name)
+	return b, nil
 }
 
-func newBreaker(s *settings, name string) *Breaker {
-	b := &Breaker{s: s, name: name}
-	b.become(Closed, ReasonSuspect, s.now())
-	return b
+func (b *Breaker) init(s *settings, name string) {
+	b.s, b.window = s, newWindow(s.Window)
+	b.era.Store(&era{refusal: OpenError{Name: name}}) // each era takes the name on
+	b.era.Store(b.newEra(Closed))
+	b.closedAt = s.now()
 }
 
-// Name is the name of the configuration.
-func (b *Breaker) Name() string { return b.name }
+// Name is the name that the breaker was made with.
+func (b *Breaker) Name() string { return b.era.Load().refusal.Name }
 
-// TryAcquire takes the permit for one call or answers a *OpenError at once,
-// without allocating. Every permit must be reported with Done.
+// TryAcquire takes the permit for one call or answers a *OpenError at once;
+// neither allocates. Every permit must be reported with Done.
 func (b *Breaker) TryAcquire() (Permit, error) {
 	c, refusal := b.admit()
 	if refusal != nil {
@@ -100,165 +108,3 @@ func (b *Breaker) Acquire(ctx context.Context) (Permit, error) {
 	}
 	return b.permit(c), nil
 }
-
-// State is the state that a call made now would meet: OPEN turns to HALF_OPEN
-// when the recovery time is over, although the transition itself happens, and
-// is reported, with the first call.
-func (b *Breaker) State() State {
-	e := b.era.Load()
-	if e.state == Open && b.s.now() >= e.refusal.until {
-		return HalfOpen
-	}
-	return e.state
-}
-
-// Room is how many calls could start now without being refused;
-// math.MaxInt when there is no limit.
-func (b *Breaker) Room() int {
-	e := b.era.Load()
-	if e.unlimited() {
-		return math.MaxInt
-	}
-	now := b.s.now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e = b.era.Load()
-	switch {
-	case e.unlimited():
-		return math.MaxInt
-	case e.state == Open && now < e.refusal.until:
-		return 0
-	case e.state == Open:
-		return b.s.HalfOpenMaxCalls
-	}
-	return max(0, b.limit(e)-e.slots.live(now))
-}
-
-// RetryIn is the time until Room may be above 0 again; 0 when it is. In OPEN
-// that is the rest of the recovery time. Elsewhere room comes with the end of
-// a call, which cannot be foretold: the answer is BaseBackoff, or the end of
-// the earliest lease when that is sooner; for a forced breaker MaxBackoff.
-func (b *Breaker) RetryIn() time.Duration {
-	if b.Room() > 0 {
-		return 0
-	}
-	e := b.era.Load()
-	switch {
-	case e.unlimited():
-		return 0
-	case e.refusal.Reason == ReasonForced:
-		return b.s.MaxBackoff
-	case e.state == Open:
-		return e.refusal.Remaining()
-	}
-	now := b.s.now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(e.slots.held) == 0 {
-		return 0
-	}
-	return max(1, min(b.s.BaseBackoff, e.slots.next-now))
-}
-
-// limit is how many slots a bounded era has.
-func (b *Breaker) limit(e *era) int {
-	if e.state == HalfOpen {
-		return b.s.HalfOpenMaxCalls - e.successes
-	}
-	return b.s.FailureThreshold - int(e.failures.Load())
-}
-
-// admit starts a call or says why not.
-func (b *Breaker) admit() (call, *OpenError) {
-	if e := b.era.Load(); e.unlimited() {
-		c := call{era: e}
-		if b.s.timed {
-			c.started = b.s.now()
-		}
-		return c, nil
-	}
-	return b.admitBounded()
-}
-
-func (b *Breaker) admitBounded() (call, *OpenError) {
-	now := b.s.now()
-	if e := b.era.Load(); e.state == Open && now < e.refusal.until {
-		return call{}, &e.refusal
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.era.Load()
-	if e.state == Open {
-		if now < e.refusal.until {
-			return call{}, &e.refusal
-		}
-		e = b.become(HalfOpen, ReasonHalfOpen, now)
-	}
-	c := call{era: e, started: now}
-	if e.unlimited() {
-		return c, nil
-	}
-	granted, expired := e.slots.take(b.tokens+1, now, b.s.Lease, b.limit(e))
-	b.counts.expired.Add(uint64(expired))
-	if !granted {
-		return call{}, &e.refusal
-	}
-	b.tokens++
-	c.token = b.tokens
-	return c, nil
-}
-
-// await is admit for callers who can wait at the trip edge.
-func (b *Breaker) await(ctx context.Context) (call, error) {
-	for {
-		c, refusal := b.admit()
-		if refusal == nil {
-			return c, nil
-		}
-		if refusal.Reason != ReasonSuspect {
-			b.refused(refusal)
-			return call{}, refusal
-		}
-		verdict, lease := b.pending()
-		if verdict == nil {
-			continue
-		}
-		timer := time.NewTimer(lease)
-		select {
-		case <-verdict:
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			b.refused(refusal)
-			return call{}, ctx.Err()
-		}
-		timer.Stop()
-	}
-}
-
-// pending returns what a call at the trip edge waits for: the verdict of the
-// calls under way, or the end of the earliest lease. nil: look again now.
-func (b *Breaker) pending() (<-chan struct{}, time.Duration) {
-	now := b.s.now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	e := b.era.Load()
-	if e.state != Closed || e.unlimited() || e.slots.live(now) < b.limit(e) {
-		return nil, 0
-	}
-	if e.verdict == nil {
-		e.verdict = make(chan struct{})
-	}
-	return e.verdict, e.slots.next - now
-}
-
-// wake lets those who wait look again. The lock is held.
-func (e *era) wake() {
-	if e.verdict != nil {
-		close(e.verdict)
-		e.verdict = nil
-	}
-}
-
-// refused counts a refused call.
-func (b *Breaker) refused(e *OpenError) { b.counts.refused[e.Reason].Add(1) }

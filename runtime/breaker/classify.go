@@ -15,11 +15,13 @@ import (
 // A deadline is a failure whoever set it: a context with a timeout is how Go
 // limits a call, and an endpoint that does not answer in time looks like that.
 func DefaultClassify(ctx context.Context, err error) Outcome {
-	var ignored *ignoredError
-	switch {
-	case err == nil:
+	if err == nil {
 		return Success
-	case ctx.Err() == context.Canceled, errors.Is(err, ErrOpen), errors.As(err, &ignored):
+	}
+	if ctx.Err() == context.Canceled || errors.Is(err, ErrOpen) {
+		return Neutral
+	}
+	if _, ignored := errors.AsType[*ignoredError](err); ignored {
 		return Neutral
 	}
 	return Failure

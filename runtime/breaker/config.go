@@ -226,6 +226,10 @@ type settings struct {
 	epoch time.Time // carries the monotonic reading that now counts from
 	// timed calls read the clock when they start, for their latency.
 	timed bool
+	// everyCall is reported.
+	everyCall bool
+	// plain: a success changes nothing unless there are failures to forget.
+	plain bool
 }
 
 func newSettings(c Config) (*settings, error) {
@@ -233,10 +237,13 @@ func newSettings(c Config) (*settings, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
+	everyCall := c.Logger != nil && c.Detail == EveryCall
 	return &settings{
-		Config: c,
-		epoch:  time.Now(),
-		timed:  c.Logger != nil || c.Window.SlowCallRate != 0,
+		Config:    c,
+		epoch:     time.Now(),
+		timed:     c.Logger != nil || c.Window.SlowCallRate != 0,
+		everyCall: everyCall,
+		plain:     !everyCall && !c.Window.enabled(),
 	}, nil
 }
 

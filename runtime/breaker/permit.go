@@ -25,57 +25,51 @@ func NewPermit(done func(o Outcome, err error)) Permit {
 // of a permit counts. A permit that is never reported keeps its slot, if it
 // holds one, until the lease ends.
 func (p Permit) Done(o Outcome) {
-	if e, ok := p.end(); ok {
-		e.report(o, nil)
+	if b, c, done, ok := p.end(); !ok {
+		return
+	} else if done != nil {
+		done(o, nil)
+	} else {
+		b.settle(c, o, nil)
 	}
 }
 
 // DoneError reports the call by its error, which Config.Classify judges as
 // it does for Do. ctx is the one that the call was made with.
 func (p Permit) DoneError(ctx context.Context, err error) {
-	e, ok := p.end()
+	b, c, done, ok := p.end()
 	if !ok {
 		return
 	}
-	classify := DefaultClassify
-	if e.breaker != nil {
-		classify = e.breaker.s.Classify
+	if done != nil {
+		done(DefaultClassify(ctx, err), err)
+		return
 	}
 	o := Neutral // a classifier that panics blames nobody
-	defer func() { e.report(o, err) }()
-	o = classify(ctx, err)
+	defer func() { b.settle(c, o, err) }()
+	o = b.s.Classify(ctx, err)
 }
 
-func (p Permit) end() (ending, bool) {
-	if p.r == nil || !p.r.turn.CompareAndSwap(p.turn, p.turn+1) {
-		return ending{}, false
+// end takes the permit's record, once.
+func (p Permit) end() (b *Breaker, c call, done func(Outcome, error), ok bool) {
+	r := p.r
+	if r == nil || !r.turn.CompareAndSwap(p.turn, p.turn+1) {
+		return nil, call{}, nil, false
 	}
-	e := p.r.ending
-	p.r.ending = ending{}
-	records.Put(p.r)
-	return e, true
+	b, c, done = r.breaker, r.call, r.done
+	r.done = nil
+	records.Put(r)
+	return b, c, done, true
 }
 
 // record is what a Permit points to. It is used again for later permits, and
 // turn tells them apart: that makes Done count once without an allocation.
 type record struct {
-	turn atomic.Uint64
-	ending
-}
-
-// ending is where a permit's report goes.
-type ending struct {
+	turn    atomic.Uint64
 	breaker *Breaker
 	call    call
 	done    func(Outcome, error) // instead of breaker
-}
-
-func (e *ending) report(o Outcome, err error) {
-	if e.done != nil {
-		e.done(o, err)
-		return
-	}
-	e.breaker.settle(e.call, o, err)
+	_       [16]byte             // two records never share a cache line
 }
 
 // records holds no state, only memory to be used again. One pool serves all

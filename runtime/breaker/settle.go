@@ -2,82 +2,116 @@ package breaker
 
 import "time"
 
+// result is how a call ended.
+type result struct {
+	outcome Outcome
+	err     error         // may be nil whatever the outcome
+	latency time.Duration // 0 when calls are not timed
+	slow    bool
+}
+
 // settle records a call's outcome.
 func (b *Breaker) settle(c call, o Outcome, err error) {
-	if o == Success && c.token == 0 && b.window == nil &&
+	if o == Success && c.token == 0 && b.s.plain &&
 		b.era.Load() == c.era && c.era.failures.Load() == 0 {
-		b.counts.successes.Add(1) // nothing to change
+		b.counts.successes.add() // nothing to change
 		return
 	}
-	now := b.s.now()
+	b.settleByRule(c, o, err)
+}
+
+func (b *Breaker) settleByRule(c call, o Outcome, err error) {
+	r := result{outcome: o, err: err}
+	var now time.Duration
+	if b.s.timed || b.s.Window.Width != 0 || c.token != 0 {
+		now = b.s.now()
+	}
+	if b.s.timed {
+		r.latency = max(0, now-c.started)
+		r.slow = b.s.Window.SlowCallRate != 0 && r.latency > b.s.Window.SlowCall
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.era.Load() != c.era {
+	b.settleLocked(c, r, now)
+}
+
+func (b *Breaker) settleLocked(c call, r result, now time.Duration) {
+	e := c.era
+	current := e == b.era.Load()
+	held := current && c.token != 0 && e.slots.release(c.token, now)
+	// A probe whose lease has ended is late: its slot is another's.
+	if !current || e.state == HalfOpen && !held {
 		b.counts.stale.Add(1)
+		b.reportCall(eventStale, r)
 		return
 	}
-	held := c.token != 0 && c.era.slots.release(c.token)
-	switch {
-	case c.era.state == HalfOpen && !held:
-		b.counts.stale.Add(1) // the lease ended and the slot is another's
-	case c.era.state == HalfOpen:
-		b.settleProbe(c.era, o, now)
-	default:
-		b.settleClosed(c.era, o, now)
-		if held && o == Neutral {
-			c.era.wake() // room, and no verdict
-		}
-	}
-}
-
-func (b *Breaker) settleClosed(e *era, o Outcome, now time.Duration) {
-	switch o {
+	switch r.outcome {
 	case Success:
-		b.counts.successes.Add(1)
-		if !e.disabled && e.failures.Load() > 0 {
-			e.failures.Store(0)
-			e.wake()
-		}
+		b.counts.successes.add()
+		b.reportCall(eventSucceeded, r)
 	case Failure:
 		b.counts.failures.Add(1)
-		if e.disabled {
-			return
-		}
-		failures := int(e.failures.Add(1))
-		if e.bounded && failures >= b.s.FailureThreshold {
-			b.open(now)
-		}
+		b.reportCall(eventFailed, r)
 	default:
 		b.counts.neutral.Add(1)
+		b.reportCall(eventIgnored, r)
+		if held {
+			e.wake() // room, though no verdict
+		}
+		return
+	}
+	if r.slow {
+		b.counts.slow.Add(1)
+	}
+	switch {
+	case e.disabled:
+	case e.state == HalfOpen:
+		b.settleProbe(e, r)
+	default:
+		b.settleClosed(e, r, now)
 	}
 }
 
-func (b *Breaker) settleProbe(e *era, o Outcome, now time.Duration) {
-	switch o {
-	case Success:
-		b.counts.successes.Add(1)
-		e.successes++
-		if e.successes >= b.s.HalfOpenMaxCalls {
-			b.attempt = 0
-			b.closedAt = now
-			b.become(Closed, ReasonSuspect, now)
+func (b *Breaker) settleClosed(e *era, r result, now time.Duration) {
+	if r.outcome == Failure {
+		failures := e.failures.Add(1)
+		if e.bounded && failures >= int64(b.s.FailureThreshold) {
+			b.trip(CauseFailures, r)
+			return
 		}
-	case Failure:
-		b.counts.failures.Add(1)
+	} else if e.failures.Load() != 0 {
+		e.failures.Store(0)
+		e.wake()
+	}
+	if b.window == nil {
+		return
+	}
+	b.window.record(now, r)
+	if cause := b.window.exceeded(); cause != "" {
+		b.trip(cause, r)
+	}
+}
+
+func (b *Breaker) settleProbe(e *era, r result) {
+	if r.outcome == Failure || r.slow {
 		b.attempt++
 		if b.s.recovery(b.level) < b.s.MaxRecoveryTime {
 			b.level++
 		}
-		b.become(Open, ReasonOpen, now)
-	default:
-		b.counts.neutral.Add(1)
+		b.become(b.openEra(b.s.recovery(b.level)), CauseProbeFailed, r)
+		return
+	}
+	e.successes++
+	if e.successes >= b.s.HalfOpenMaxCalls {
+		b.attempt = 0
+		b.become(b.newEra(Closed), CauseProbes, r)
 	}
 }
 
-// open trips the closed breaker.
-func (b *Breaker) open(now time.Duration) {
-	b.level = b.decayed(now)
-	b.become(Open, ReasonOpen, now)
+// trip opens the closed breaker.
+func (b *Breaker) trip(cause Cause, r result) {
+	b.level = b.decayed(b.s.now())
+	b.become(b.openEra(b.s.recovery(b.level)), cause, r)
 }
 
 // decayed is the level that is left after the time spent CLOSED: it falls by
@@ -89,25 +123,4 @@ func (b *Breaker) decayed(now time.Duration) int {
 		level--
 	}
 	return level
-}
-
-// become starts a new era. The lock is held, or the breaker not yet shared.
-func (b *Breaker) become(state State, reason Reason, now time.Duration) *era {
-	b.generation++
-	e := &era{
-		state:      state,
-		generation: b.generation,
-		bounded:    b.s.FailureThreshold > 0,
-		refusal:    OpenError{Name: b.name, Reason: reason, attempt: b.attempt, s: b.s},
-	}
-	if reason == ReasonOpen {
-		e.refusal.until = saturatingAdd(now, b.s.recovery(b.level))
-		b.counts.opened.Add(1)
-	}
-	old := b.era.Load()
-	b.era.Store(e)
-	if old != nil {
-		old.wake()
-	}
-	return e
 }

@@ -31,12 +31,13 @@ func (s *slots) take(token uint64, now, lease time.Duration, limit int) (granted
 	return true, expired
 }
 
-// release gives the token's slot back and reports whether it still held one.
-func (s *slots) release(token uint64) bool {
+// release gives the token's slot back and reports whether its lease ran.
+func (s *slots) release(token uint64, now time.Duration) bool {
 	for i := range s.held {
 		if s.held[i].token == token {
+			running := now < s.held[i].expires
 			s.remove(i)
-			return true
+			return running
 		}
 	}
 	return false
@@ -53,6 +54,17 @@ func (s *slots) expire(now time.Duration) (n int) {
 		}
 	}
 	return n
+}
+
+// earliest is the time until the first running lease ends.
+func (s *slots) earliest(now time.Duration) time.Duration {
+	first := forever
+	for i := range s.held {
+		if left := s.held[i].expires - now; left > 0 {
+			first = min(first, left)
+		}
+	}
+	return first
 }
 
 // live is how many leases still run at now.
