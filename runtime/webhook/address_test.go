@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,13 +182,14 @@ func TestSend_DNSRebinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := "127.0.0.1"
-	r := nameServer(t, func(string) []netip.Addr { return []netip.Addr{netip.MustParseAddr(now)} })
+	var now atomic.Value
+	now.Store(netip.MustParseAddr("127.0.0.1"))
+	r := nameServer(t, func(string) []netip.Addr { return []netip.Addr{now.Load().(netip.Addr)} })
 	s := openWith(t, config("http://hooks.example:"+port+"/"), r)
 	if got := s.Send(t.Context(), delivery()); got.Result != outbox.Delivered {
 		t.Fatalf("got %+v (%+v)", got, got.Failure)
 	}
-	now = "169.254.169.254"
+	now.Store(netip.MustParseAddr("169.254.169.254"))
 	if got := s.Send(t.Context(), delivery()); got.Result != outbox.LocalFault || hits != 1 {
 		t.Errorf("got %+v (%+v) after %d requests", got, got.Failure, hits)
 	}

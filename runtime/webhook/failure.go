@@ -77,7 +77,8 @@ func causeOf(err error) string {
 	switch text := err.Error(); {
 	case isTLS(err, text):
 		return CauseTLS
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(text, "server closed idle connection"):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.Contains(text, "server closed idle connection"),
+		strings.Contains(text, "client conn could not be established"):
 		return CauseReset
 	// net/http has no types for what follows.
 	case strings.Contains(text, "malformed"), strings.Contains(text, "response headers exceeded"), strings.Contains(text, "http2: "),

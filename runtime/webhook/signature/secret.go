@@ -25,9 +25,20 @@ const (
 
 // Secret is a key to sign or to verify with. The zero value does neither.
 type Secret struct {
-	// A pointer, so that fmt shows an address and not the key even where a
-	// Secret is a field of a struct that is printed whole.
-	key *key
+	// A function, so that fmt shows an address and not the key even where it
+	// cannot call String: in an unexported field of a struct that is printed
+	// whole, with whatever verb.
+	reveal func() *key
+}
+
+func keep(k *key) Secret { return Secret{func() *key { return k }} }
+
+// key is nil for the zero Secret.
+func (s Secret) key() *key {
+	if s.reveal == nil {
+		return nil
+	}
+	return s.reveal()
 }
 
 type key struct {
@@ -54,7 +65,7 @@ func ParseSecret(text string) (Secret, error) {
 		if len(b) != ed25519.PublicKeySize {
 			return Secret{}, fmt.Errorf("public key has %d bytes, not %d", len(b), ed25519.PublicKeySize)
 		}
-		return Secret{&key{public: b}}, nil
+		return keep(&key{public: b}), nil
 	}
 	b, err := decode(strings.TrimPrefix(text, PrefixSymmetric))
 	if err != nil {
@@ -63,7 +74,7 @@ func ParseSecret(text string) (Secret, error) {
 	if len(b) < MinSymmetric || len(b) > MaxSymmetric {
 		return Secret{}, fmt.Errorf("secret has %d bytes, not %d to %d", len(b), MinSymmetric, MaxSymmetric)
 	}
-	return Secret{&key{symmetric: b}}, nil
+	return keep(&key{symmetric: b}), nil
 }
 
 func parsePrivate(text string) (Secret, error) {
@@ -78,7 +89,7 @@ func parsePrivate(text string) (Secret, error) {
 	if len(b) == ed25519.PrivateKeySize && !bytes.Equal(private, b) {
 		return Secret{}, errors.New("private key's two halves do not belong together")
 	}
-	return Secret{&key{private: private, public: private.Public().(ed25519.PublicKey)}}, nil
+	return keep(&key{private: private, public: private.Public().(ed25519.PublicKey)}), nil
 }
 
 func decode(text string) ([]byte, error) {
@@ -91,16 +102,17 @@ func decode(text string) ([]byte, error) {
 
 // CanSign reports whether the secret signs; a public key does not.
 func (s Secret) CanSign() bool {
-	return s.key != nil && (s.key.symmetric != nil || s.key.private != nil)
+	k := s.key()
+	return k != nil && (k.symmetric != nil || k.private != nil)
 }
 
 // Scheme is the version that the secret's signatures have: "v1" or "v1a"; ""
 // for the zero value.
 func (s Secret) Scheme() string {
-	switch {
-	case s.key == nil:
+	switch k := s.key(); {
+	case k == nil:
 		return ""
-	case s.key.symmetric != nil:
+	case k.symmetric != nil:
 		return v1
 	}
 	return v1a
@@ -108,12 +120,12 @@ func (s Secret) Scheme() string {
 
 // String returns the kind of secret, never its key.
 func (s Secret) String() string {
-	switch {
-	case s.key == nil:
+	switch k := s.key(); {
+	case k == nil:
 		return "no secret"
-	case s.key.symmetric != nil:
+	case k.symmetric != nil:
 		return PrefixSymmetric + "…"
-	case s.key.private != nil:
+	case k.private != nil:
 		return PrefixPrivate + "…"
 	}
 	return PrefixPublic + "…"

@@ -72,7 +72,7 @@ func Sign(secrets []Secret, id string, at time.Time, body []byte) (string, error
 		}
 		header = append(header, secret.Scheme()...)
 		header = append(header, ',')
-		header = base64.StdEncoding.AppendEncode(header, secret.key.sign(prefix, body))
+		header = base64.StdEncoding.AppendEncode(header, secret.key().sign(prefix, body))
 	}
 	return string(header), nil
 }
@@ -124,7 +124,7 @@ func Verify(secrets []Secret, m Message, now time.Time, tolerance time.Duration)
 	}
 	prefix := appendPrefix(make([]byte, 0, 96), m.ID, m.Timestamp)
 	for _, secret := range secrets {
-		if secret.key != nil && secret.key.verify(m.Signature, prefix, m.Body) {
+		if secret.Scheme() != "" && secret.key().verify(m.Signature, prefix, m.Body) {
 			return nil
 		}
 	}
