@@ -17,7 +17,7 @@ const MaxInt = 1<<53 - 1
 // rules reads the constraints of a value and checks that its type has them.
 func (l *loader) rules(m mapping, ref *TypeRef, goType *GoType) Rules {
 	var rules Rules
-	for _, key := range []string{"min", "max", "min_length", "max_length", "min_items", "max_items", "pattern", "format"} {
+	for _, key := range constraintKeys {
 		e, ok := m.entries[key]
 		switch {
 		case !ok:

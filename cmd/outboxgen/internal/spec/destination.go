@@ -16,7 +16,7 @@ import (
 	"github.com/outboxgen/outboxgen/runtime/webhook"
 )
 
-var destinationName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,62}$`)
+var destinationName = regexp.MustCompile(destinationNamePattern)
 
 func (l *loader) readDestinations(n node) {
 	entries, ok := l.entries(n, "destinations")
@@ -146,7 +146,7 @@ func (l *loader) breaker(n node, what string, to *Breaker) {
 // webhook reads the keys that only a webhook has.
 func (l *loader) webhook(m mapping, d *Destination) {
 	if d.Kind != Webhook {
-		for _, key := range []string{"url", "secrets", "headers", "allow", "quoted_idempotency_key"} {
+		for _, key := range webhookKeys {
 			if e, ok := m.entries[key]; ok && d.Kind != "" {
 				l.errorf(e.key.pos(), ruleNotForKind, "", "%s has kind %s; %s is for a webhook", m.what, d.Kind, key)
 			}
@@ -322,6 +322,7 @@ func (l *loader) allow(n node, what string) []string {
 		return nil
 	}
 	var out []string
+	seen := map[string]bool{}
 	for _, n := range nodes {
 		s, ok := l.filled(n, what)
 		if !ok {
@@ -329,6 +330,8 @@ func (l *loader) allow(n node, what string) []string {
 		}
 		prefix, err := netip.ParsePrefix(s)
 		switch {
+		case seen[s]:
+			l.errorf(n.pos(), ruleTwice, "", "%s has %s twice", what, s)
 		case err != nil:
 			hint := "as in 10.0.0.0/8 or fd00::/8"
 			if addr, err := netip.ParseAddr(s); err == nil && addr.Zone() == "" {
@@ -337,11 +340,10 @@ func (l *loader) allow(n node, what string) []string {
 			l.errorf(n.pos(), ruleBadRangeCIDR, hint, "%s: %q is no address range", what, s)
 		case prefix != prefix.Masked():
 			l.errorf(n.pos(), ruleBadRangeCIDR, fmt.Sprintf("did you mean %s?", prefix.Masked()), "%s: %s has bits beyond its length", what, s)
-		case slices.Contains(out, s):
-			l.errorf(n.pos(), ruleTwice, "", "%s has %s twice", what, s)
 		default:
 			out = append(out, s)
 		}
+		seen[s] = true
 	}
 	return out
 }

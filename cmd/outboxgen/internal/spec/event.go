@@ -1,7 +1,5 @@
 package spec
 
-import "slices"
-
 // readEvents reads the bodies of the events.
 func (l *loader) readEvents() {
 	for _, b := range l.eventBodies {
@@ -87,6 +85,7 @@ func (l *loader) to(n node) []*Destination {
 		return nil
 	}
 	var out []*Destination
+	seen := map[string]bool{}
 	for _, n := range names {
 		name, ok := l.filled(n, "to")
 		if !ok {
@@ -94,13 +93,14 @@ func (l *loader) to(n node) []*Destination {
 		}
 		d, known := l.destinations[name]
 		switch {
+		case seen[name]:
+			l.errorf(n.pos(), ruleTwice, "", "to has %q twice", name)
 		case !known:
 			l.errorf(n.pos(), ruleUnknownDestination, didYouMean(name, l.destinationNames()), "to: unknown destination %q", name)
-		case slices.Contains(out, d):
-			l.errorf(n.pos(), ruleTwice, "", "to has %q twice", name)
 		default:
 			out = append(out, d)
 		}
+		seen[name] = true
 	}
 	return out
 }

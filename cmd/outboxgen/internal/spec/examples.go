@@ -68,11 +68,19 @@ func (w *exampleWriter) refuse(n node, what, format string, args ...any) bool {
 	return false
 }
 
+// is reports a value of another shape than its type's.
+func (w *exampleWriter) is(n node, kind yaml.Kind, what string) bool {
+	if n.Kind != kind {
+		return w.refuse(n, what, "a %s, where a %s belongs", kindName(n), kindName(node{Node: &yaml.Node{Kind: kind}}))
+	}
+	return true
+}
+
 func (w *exampleWriter) object(n node, what string, fields []*Field) bool {
-	entries, ok := w.entries(n, what)
-	if !ok {
+	if !w.is(n, yaml.MappingNode, what) {
 		return false
 	}
+	entries, ok := w.entries(n, what)
 	byName := make(map[string]*Field, len(fields))
 	names := make([]string, len(fields))
 	for i, f := range fields {
@@ -125,10 +133,10 @@ func (w *exampleWriter) nullable(n node, what string, nullable bool, t *TypeRef,
 	case t.Named != nil && len(t.Named.Enum) == 0:
 		return w.object(n, what, t.Named.Fields)
 	}
-	s, ok := w.loader.text(n, what)
-	if !ok {
+	if !w.is(n, yaml.ScalarNode, what) {
 		return false
 	}
+	s := n.Value
 	switch {
 	case t.Enum != nil:
 		return w.enumText(n, what, s, t.Enum.Values)
@@ -143,10 +151,10 @@ func (w *exampleWriter) nullable(n node, what string, nullable bool, t *TypeRef,
 }
 
 func (w *exampleWriter) list(n node, what string, of *Element, rules Rules) bool {
-	nodes, ok := w.loader.list(n, what)
-	if !ok {
+	if !w.is(n, yaml.SequenceNode, what) {
 		return false
 	}
+	nodes, ok := w.loader.list(n, what)
 	w.json.WriteByte('[')
 	for i, n := range nodes {
 		if i > 0 {
@@ -159,10 +167,10 @@ func (w *exampleWriter) list(n node, what string, of *Element, rules Rules) bool
 }
 
 func (w *exampleWriter) mapOf(n node, what string, of *Element, rules Rules) bool {
-	entries, ok := w.entries(n, what)
-	if !ok {
+	if !w.is(n, yaml.MappingNode, what) {
 		return false
 	}
+	entries, ok := w.entries(n, what)
 	w.json.WriteByte('{')
 	for i, e := range entries {
 		if i > 0 {

@@ -35,29 +35,29 @@ func (o *object) names() []string {
 
 var specObject = object{"spec", "An event spec of outboxgen.", []key{
 	{"version", "The version of the spec language: 1.", true, only(1)},
-	{"package", "The name of the generated Go package.", true, pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)},
-	{"source", "The CloudEvents source of every event, a URI reference such as /services/orders; it is part of every idempotency key.", true, filledText()},
+	{"package", "The name of the generated Go package.", true, packageSchema()},
+	{"source", "The CloudEvents source of every event, a URI reference such as /services/orders; it is part of every idempotency key.", true, schema{"type": textTypes, "pattern": sourcePattern}},
 	{"doc", "What the package is about; becomes its Go doc comment.", false, anyText()},
-	{"include", "Files with more types and events, relative to this file.", false, listOf(filledText())},
+	{"include", "Files with more types and events, relative to this file.", false, distinct(listOf(filledText()))},
 	{"defaults", "What holds for every event that does not say otherwise.", false, ref("defaults")},
-	{"destinations", "The named places that events go to.", false, mapOf(`^[A-Za-z][A-Za-z0-9_.-]{0,62}$`, ref("destination"))},
-	{"types", "Named types: structs and enums.", false, mapOf(typeNamePattern, ref("namedType"))},
+	{"destinations", "The named places that events go to.", false, mapOf(destinationNamePattern, ref("destination"))},
+	{"types", "Named types: structs and enums.", false, typesSchema()},
 	{"events", "The events by their type on the wire; an older version is called type@N.", false, mapOf(eventKeyPattern, ref("event"))},
 	{"outputs", "What else is generated, for the receiving side.", false, ref("outputs")},
 }}
 
 var includeObject = object{"include", "A file that a spec includes.", []key{
 	{"version", "The version of the spec language: 1.", false, only(1)},
-	{"types", "Named types: structs and enums.", false, mapOf(typeNamePattern, ref("namedType"))},
+	{"types", "Named types: structs and enums.", false, typesSchema()},
 	{"events", "The events by their type on the wire; an older version is called type@N.", false, mapOf(eventKeyPattern, ref("event"))},
 }}
 
 var defaultsObject = object{"defaults", "What holds for every event that does not say otherwise.", []key{
-	{"to", "The destinations of an event.", false, listOf(filledText())},
+	{"to", "The destinations of an event.", false, distinct(listOf(filledText()))},
 	{"idempotency", idempotencyDoc, false, idempotencySchema()},
 	{"on_duplicate", onDuplicateDoc, false, oneOf("error", "ignore")},
 	{"on_dead_letter", onDeadLetterDoc, false, oneOf("continue", "hold")},
-	{"retention", "How long published events are kept, which is how long a duplicate is recognised.", false, duration()},
+	{"retention", "How long published events are kept, which is how long a duplicate is recognised; 168h unless set.", false, positiveDuration()},
 }}
 
 var outputsObject = object{"outputs", "What else is generated, as slash paths relative to the spec's folder.", []key{
@@ -71,11 +71,11 @@ var destinationObject = object{"destination", "A named place that events go to."
 	{"doc", docDoc, false, anyText()},
 	{"go_name", goNameDoc, false, goNameSchema()},
 	{"url", "Where a webhook posts to; may contain ${VAR}, which is read when the program starts.", false, filledText()},
-	{"secrets", "What a webhook signs with, the newest first: ${VAR}, or file: and a path. A literal secret is refused.", false, atLeastOne(pattern(secretPattern))},
+	{"secrets", "What a webhook signs with, the newest first: ${VAR}, or file: and a path. A literal secret is refused.", false, distinct(atLeastOne(pattern(secretPattern)))},
 	{"headers", "Static headers of a webhook; a value may contain ${VAR}.", false, mapOf("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", anyText())},
-	{"allow", "The address ranges (CIDR) a webhook may send to; empty: all that the URL may mean.", false, listOf(filledText())},
+	{"allow", "The address ranges (CIDR) a webhook may send to; empty: all that the URL may mean.", false, distinct(listOf(filledText()))},
 	{"quoted_idempotency_key", "Send Idempotency-Key as a structured-field string, in quotes.", false, boolean()},
-	{"timeout", "How long one attempt may take; 10s unless set.", false, duration()},
+	{"timeout", "How long one attempt may take; 10s unless set.", false, positiveDuration()},
 	{"max_in_flight", "How many attempts run at once; 16 unless set.", false, integer(1, maxInFlightLimit)},
 	{"retry", "When and how often a failed attempt is made again.", false, ref("retry")},
 	{"max_age", "After this a delivery expires, since its insert or last replay; 0s, unless set: never.", false, duration()},
@@ -84,13 +84,13 @@ var destinationObject = object{"destination", "A named place that events go to."
 
 var retryObject = object{"retry", "When and how often a failed attempt is made again: Full Jitter.", []key{
 	{"max_attempts", "How many attempts a delivery has before it is a dead letter; 20 unless set.", false, integer(1, maxAttemptsLimit)},
-	{"base", "The longest wait after the first attempt, doubled after each; 5s unless set.", false, duration()},
-	{"cap", "The longest wait at all; 6h unless set.", false, duration()},
+	{"base", "The longest wait after the first attempt, doubled after each; 5s unless set.", false, positiveDuration()},
+	{"cap", "The longest wait at all; 6h unless set.", false, positiveDuration()},
 }}
 
 var breakerObject = object{"breaker", "A destination's circuit breaker.", []key{
 	{"failure_threshold", "How many failures in a row open it; 3 unless set.", false, integer(1, breakerLimit)},
-	{"recovery_time", "How long it stays open before it lets probes through; 10s unless set.", false, duration()},
+	{"recovery_time", "How long it stays open before it lets probes through; 10s unless set.", false, positiveDuration()},
 	{"half_open_max_calls", "How many probes run at once, and how many must succeed; 2 unless set.", false, integer(1, breakerLimit)},
 }}
 
@@ -107,7 +107,7 @@ var eventObject = object{"event", "An event: an immutable fact.", []key{
 	{"go_name", goNameDoc, false, goNameSchema()},
 	{"deprecated", deprecatedDoc, false, filledText()},
 	{"version", "The schema version of the payload, from 1; 1 unless set.", false, integer(1, maxVersion)},
-	{"to", "The destinations of the event; [] only stores it.", false, listOf(filledText())},
+	{"to", "The destinations of the event; [] only stores it.", false, distinct(listOf(filledText()))},
 	{"ordering_key", "A field: deliveries with the same value are attempted one after another.", false, filledText()},
 	{"idempotency", idempotencyDoc, false, idempotencySchema()},
 	{"on_duplicate", onDuplicateDoc, false, oneOf("error", "ignore")},
@@ -130,9 +130,9 @@ var elementKeys = []key{
 	{"type", "A scalar, the name of a type, [T] or {string: T}.", false, ref("type")},
 	{"enum", enumDoc, false, enumSchema()},
 	{"nullable", "The value may be null.", false, boolean()},
-	{"go_type", "A Go type of your own, as in example.org/shop/ship.Carrier.", false, filledText()},
-	{"min", "The least value.", false, anyText()},
-	{"max", "The greatest value.", false, anyText()},
+	{"go_type", "A Go type of your own, as in example.org/shop/ship.Carrier.", false, pattern(goTypePattern)},
+	{"min", "The least value.", false, filledText()},
+	{"max", "The greatest value.", false, filledText()},
 	{"min_length", "The least number of characters; of bytes with type bytes.", false, integer(0, maxLengthLimit)},
 	{"max_length", "The greatest number of characters; of bytes with type bytes.", false, integer(0, maxLengthLimit)},
 	{"min_items", "The least number of elements of a list or map.", false, integer(0, maxLengthLimit)},
@@ -159,6 +159,7 @@ const (
 	onDeadLetterDoc = "Whether later events of the same ordering key wait for a dead letter: hold; continue unless set."
 )
 
+// Limits and patterns that the reader and the JSON Schema share.
 const (
 	maxInFlightLimit = 10_000
 	maxAttemptsLimit = 1_000_000
@@ -166,13 +167,29 @@ const (
 	maxVersion       = 1_000_000
 	maxLengthLimit   = 1 << 30
 
-	variablePattern = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
-	secretPattern   = `^(` + variablePattern + `|file:[^\s].*)$`
-	typeNamePattern = `^[A-Za-z][A-Za-z0-9_.-]*$`
+	packagePattern         = `^[A-Za-z_][A-Za-z0-9_]*$`
+	sourcePattern          = `^[!#$&-\[\]-~]+$` // visible ASCII but " % and \
+	destinationNamePattern = `^[A-Za-z][A-Za-z0-9_.-]{0,62}$`
+	goNamePattern          = `^\p{Lu}[\p{L}\p{Nd}_]*$`
+	goTypePattern          = `^([A-Za-z0-9_~+-][A-Za-z0-9._~+-]*(?:/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)*)\.(\p{Lu}[\p{L}\p{Nd}_]*)$`
+	variablePattern        = `\$\{[A-Za-z_][A-Za-z0-9_]*\}`
+	secretPattern          = `^(` + variablePattern + `|file:[^\s].*)$`
+	typeNamePattern        = `^[A-Za-z][A-Za-z0-9_.-]*$`
 	// Visible ASCII that needs no escape in a header: no space " % , \ and
 	// no @ but the one before a version.
 	eventNamePattern = `[!#$&'()*+\-./0-9:;<=>?A-Z\[\]^_` + "`" + `a-z{|}~]{1,255}`
 	eventKeyPattern  = `^` + eventNamePattern + `(@[1-9][0-9]{0,5})?$`
 )
+
+// webhookKeys are the keys that only a webhook has.
+var webhookKeys = []string{"url", "secrets", "headers", "allow", "quoted_idempotency_key"}
+
+var constraintKeys = []string{"min", "max", "min_length", "max_length", "min_items", "max_items", "pattern", "format"}
+
+// goKeywords cannot be the name of a package.
+var goKeywords = []string{
+	"break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go", "goto", "if",
+	"import", "interface", "map", "package", "range", "return", "select", "struct", "switch", "type", "var",
+}
 
 var formats = []string{"email", "uri", "hostname", "ipv4", "ipv6"}

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"go/token"
 	"net/url"
 	"path"
 	"regexp"
@@ -134,7 +133,7 @@ func (l *loader) packageName(n node) {
 		return
 	}
 	switch {
-	case !token.IsIdentifier(s) || s == "_":
+	case !packageName.MatchString(s) || slices.Contains(goKeywords, s) || s == "_":
 		l.errorf(n.pos(), ruleBadPackage, "letters and digits, as in events", "package %q cannot be the name of a Go package", s)
 	case s == "documentation" || strings.HasSuffix(s, "_test"):
 		l.errorf(n.pos(), ruleBadPackage, "", "package %q is ignored by the go command when it builds", s)
@@ -148,7 +147,7 @@ func (l *loader) source(n node) {
 	if !ok {
 		return
 	}
-	if _, err := url.Parse(s); err != nil || !visibleASCII(s) || strings.ContainsAny(s, "\"%\\") {
+	if _, err := url.Parse(s); err != nil || !sourceText.MatchString(s) {
 		l.errorf(n.pos(), ruleBadSource, "as in /services/orders", "source %q is not a URI reference in visible ASCII", s)
 		return
 	}
@@ -246,6 +245,7 @@ func (l *loader) include(n node, folder string) {
 	if !ok {
 		return
 	}
+	seen := l.files
 	for _, n := range names {
 		s, ok := l.filled(n, "a file of include")
 		if !ok {
@@ -256,10 +256,11 @@ func (l *loader) include(n node, folder string) {
 			continue
 		}
 		name := path.Join(folder, s)
-		if slices.Contains(l.files, name) {
+		if slices.Contains(seen, name) {
 			l.errorf(n.pos(), ruleIncludeTwice, "", "%q is read already", name)
 			continue
 		}
+		seen = append(seen, name)
 		root, ok := l.open(name, n.pos())
 		if !ok {
 			continue
@@ -272,8 +273,10 @@ func (l *loader) include(n node, folder string) {
 }
 
 var (
-	typeName = regexp.MustCompile(typeNamePattern)
-	eventKey = regexp.MustCompile(`^(` + eventNamePattern + `)(?:@([1-9][0-9]{0,5}))?$`)
+	packageName = regexp.MustCompile(packagePattern)
+	sourceText  = regexp.MustCompile(sourcePattern)
+	typeName    = regexp.MustCompile(typeNamePattern)
+	eventKey    = regexp.MustCompile(`^(` + eventNamePattern + `)(?:@([1-9][0-9]{0,5}))?$`)
 )
 
 type typeBody struct {

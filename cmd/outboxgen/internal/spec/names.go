@@ -2,7 +2,7 @@ package spec
 
 import (
 	"fmt"
-	"go/token"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -195,9 +195,11 @@ func spellOut(s string) string {
 	return b.String()
 }
 
+var exportedName = regexp.MustCompile(goNamePattern)
+
 // checkGoName refuses what cannot be an exported Go identifier.
 func checkGoName(name string) error {
-	if !token.IsIdentifier(name) || !token.IsExported(name) {
+	if !exportedName.MatchString(name) {
 		return fmt.Errorf("%q is not an exported Go identifier", name)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -45,8 +46,8 @@ func (l *loader) fields(n node, what, owner string) []*Field {
 func (l *loader) field(e entry, owner string) *Field {
 	f := &Field{Name: e.key.Value, GoName: goName(e.key.Value), Pos: e.key.pos()}
 	what := fmt.Sprintf("field %q", shorten(f.Name))
-	if f.Name == "" || len(f.Name) > maxFieldName {
-		l.errorf(f.Pos, ruleBadFieldName, "", "a field's name has 1 to %d bytes, this one has %d", maxFieldName, len(f.Name))
+	if length := utf8.RuneCountInString(f.Name); length < 1 || length > maxFieldName {
+		l.errorf(f.Pos, ruleBadFieldName, "", "a field's name has 1 to %d characters, this one has %d", maxFieldName, length)
 		return nil
 	}
 	t := typeReader{loader: l, owner: owner, field: f}
@@ -71,7 +72,7 @@ func (l *loader) field(e entry, owner string) *Field {
 	return f
 }
 
-// maxFieldName bounds a field's name, in bytes.
+// maxFieldName bounds a field's name, in characters.
 const maxFieldName = 255
 
 // typeReader reads the type of one field; it knows how an enum that stands in
@@ -325,7 +326,7 @@ func (l *loader) enumValue(n node, what, prefix string) *EnumValue {
 	return v
 }
 
-var importPath = regexp.MustCompile(`^[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*(/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)*$`)
+var goTypeText = regexp.MustCompile(goTypePattern)
 
 // goType reads the user's own Go type, import/path.Name.
 func (l *loader) goType(n node, m mapping, ref *TypeRef) *GoType {
@@ -333,17 +334,16 @@ func (l *loader) goType(n node, m mapping, ref *TypeRef) *GoType {
 	if !ok {
 		return nil
 	}
-	const hint = "an import path and an exported name, as in example.org/shop/ship.Carrier"
-	dot := strings.LastIndexByte(s, '.')
-	if dot < 0 || !importPath.MatchString(s[:dot]) || checkGoName(s[dot+1:]) != nil {
-		l.errorf(n.pos(), ruleBadGoType, hint, "%s: %q is no Go type", m.in("go_type"), s)
-		return nil
-	}
-	if ref.Scalar == "" {
+	parts := goTypeText.FindStringSubmatch(s)
+	switch {
+	case parts == nil:
+		l.errorf(n.pos(), ruleBadGoType, "an import path and an exported name, as in example.org/shop/ship.Carrier", "%s: %q is no Go type", m.in("go_type"), s)
+	case ref.Scalar == "":
 		l.errorf(n.pos(), ruleBadGoType, "", "%s: only a scalar may have a Go type of your own", m.what)
-		return nil
+	default:
+		return &GoType{ImportPath: parts[1], Name: parts[2]}
 	}
-	return &GoType{ImportPath: s[:dot], Name: s[dot+1:]}
+	return nil
 }
 
 // readTypes reads the bodies of the named types.
