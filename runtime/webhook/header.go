@@ -101,33 +101,34 @@ func (s *sender) header(d *outbox.Delivery, at time.Time) (http.Header, error) {
 	if d.Type == "" || d.IdempotencyKey == "" || !isHeaderText(d.Type) || !isHeaderText(d.IdempotencyKey) {
 		return nil, errBadEvent
 	}
-	h := make(http.Header, len(s.static)+len(Headers()))
+	const set = 12                              // at most, below
+	h := make(http.Header, len(s.static)+set-2) // the trace is rare
 	for name, values := range s.static {
 		h[name] = values
 	}
-	room := make([]string, 0, len(Headers()))
-	set := func(name, value string) {
+	room := make([]string, 0, set)
+	add := func(name, value string) {
 		room = append(room, value)
 		h[name] = room[len(room)-1 : len(room) : len(room)]
 	}
 	id := d.ID.String()
 	key := d.IdempotencyKey
-	set(headerWebhookID, key)
+	add(headerWebhookID, key)
 	if s.quoted {
 		key = quote(key)
 	}
-	set(headerIdempotencyKey, key)
-	set(headerEventID, id)
-	set(headerEventType, d.Type)
-	set(headerEventVersion, strconv.Itoa(d.Version))
-	set(headerCEID, id)
-	set(headerCEType, encodeCloudEvent(d.Type))
-	set(headerCETime, d.CreatedAt.UTC().Format(time.RFC3339Nano))
-	set(headerWebhookTime, strconv.FormatInt(at.Unix(), 10))
+	add(headerIdempotencyKey, key)
+	add(headerEventID, id)
+	add(headerEventType, d.Type)
+	add(headerEventVersion, strconv.Itoa(d.Version))
+	add(headerCEID, id)
+	add(headerCEType, encodeCloudEvent(d.Type))
+	add(headerCETime, d.CreatedAt.UTC().Format(time.RFC3339Nano))
+	add(headerWebhookTime, strconv.FormatInt(at.Unix(), 10))
 	if isTraceParent(d.Trace.Parent) {
-		set(headerTraceParent, d.Trace.Parent)
+		add(headerTraceParent, d.Trace.Parent)
 		if state := d.Trace.State; state != "" && len(state) <= maxTraceState && isHeaderText(state) {
-			set(headerTraceState, state)
+			add(headerTraceState, state)
 		}
 	}
 	if len(s.secrets) == 0 {
@@ -137,7 +138,7 @@ func (s *sender) header(d *outbox.Delivery, at time.Time) (http.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	set(headerWebhookSign, signed)
+	add(headerWebhookSign, signed)
 	return h, nil
 }
 

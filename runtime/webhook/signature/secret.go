@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 )
 
 // Prefixes of the texts of secrets.
@@ -43,6 +44,7 @@ func (s Secret) key() *key {
 
 type key struct {
 	symmetric []byte
+	macs      sync.Pool // of hash.Hash, keyed with symmetric
 	private   ed25519.PrivateKey
 	public    ed25519.PublicKey
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"hash"
 	"strconv"
 	"strings"
 	"time"
@@ -89,7 +90,12 @@ func (k *key) sign(prefix, body []byte) []byte {
 	if k.symmetric == nil {
 		return ed25519.Sign(k.private, join(prefix, body))
 	}
-	mac := hmac.New(sha256.New, k.symmetric)
+	mac, ok := k.macs.Get().(hash.Hash)
+	if !ok {
+		mac = hmac.New(sha256.New, k.symmetric)
+	}
+	defer k.macs.Put(mac)
+	mac.Reset()
 	mac.Write(prefix)
 	mac.Write(body)
 	return mac.Sum(nil)
