@@ -36,7 +36,8 @@ func (f Format) description() string {
 	return "of format " + strconv.Itoa(int(f)) + ", which this runtime does not know"
 }
 
-func (f Format) matches(s string) bool {
+// Matches reports whether the text has the format.
+func (f Format) Matches(s string) bool {
 	switch f {
 	case Email:
 		a, err := mail.ParseAddress(s)

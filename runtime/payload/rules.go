@@ -44,7 +44,7 @@ func (t Text) Pattern(re *regexp.Regexp) Text {
 
 // Format asks for a text of the format.
 func (t Text) Format(f Format) Text {
-	if !f.matches(t.s) {
+	if !f.Matches(t.s) {
 		t.w.failf("is not %s", f.description())
 	}
 	return t

@@ -80,7 +80,7 @@ func (l *loader) rule(n node, what, key string, ref *TypeRef, rules *Rules) {
 	case "pattern":
 		rules.Pattern = l.regexp(n, what)
 	case "format":
-		rules.Format, _ = l.word(n, what, formats...)
+		rules.Format, _ = l.word(n, what, formatNames...)
 	}
 }
 

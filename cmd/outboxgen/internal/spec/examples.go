@@ -4,9 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/mail"
-	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -291,7 +288,7 @@ func checkText(s string, rules Rules) string {
 	if rules.Pattern != "" && !regexp.MustCompile(rules.Pattern).MatchString(s) { // compiled when read
 		return "does not match " + rules.Pattern
 	}
-	if rules.Format != "" && !hasFormat(s, rules.Format) {
+	if rules.Format != "" && !formats[rules.Format].Matches(s) {
 		return "is no " + rules.Format
 	}
 	return ""
@@ -305,28 +302,6 @@ func checkLength(length int, rules Rules) string {
 		return "is longer than " + strconv.Itoa(*rules.MaxLength)
 	}
 	return ""
-}
-
-var hostname = regexp.MustCompile(`^(?i:[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)(?i:\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
-
-func hasFormat(s, format string) bool {
-	switch format {
-	case "email":
-		a, err := mail.ParseAddress(s)
-		return err == nil && a.Address == s
-	case "uri":
-		u, err := url.Parse(s)
-		return err == nil && u.Scheme != ""
-	case "hostname":
-		return len(s) <= 253 && hostname.MatchString(s)
-	case "ipv4":
-		a, err := netip.ParseAddr(s)
-		return err == nil && a.Is4()
-	case "ipv6":
-		a, err := netip.ParseAddr(s)
-		return err == nil && a.Is6() && a.Zone() == ""
-	}
-	return false
 }
 
 // anyJSON writes a value of type json. Here a text without quotes is a number, a

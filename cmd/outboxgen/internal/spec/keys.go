@@ -1,5 +1,7 @@
 package spec
 
+import "github.com/outboxgen/outboxgen/runtime/payload"
+
 // object is a mapping of the language: the keys it may have. The tables below
 // are the language: the reader refuses what they do not list, suggests from
 // them, and the JSON Schema is generated from them.
@@ -138,7 +140,7 @@ var elementKeys = []key{
 	{"min_items", "The least number of elements of a list or map.", false, integer(0, maxLengthLimit)},
 	{"max_items", "The greatest number of elements of a list or map.", false, integer(0, maxLengthLimit)},
 	{"pattern", "A regular expression (RE2) that matches somewhere in the text; anchor it with ^ and $.", false, filledText()},
-	{"format", "What the text is: email, uri, hostname, ipv4 or ipv6.", false, oneOf(formats...)},
+	{"format", "What the text is: email, uri, hostname, ipv4 or ipv6.", false, oneOf(formatNames...)},
 }
 
 var enumValueObject = object{"enumValue", "An enum's value with more to say than its text.", []key{
@@ -192,4 +194,9 @@ var goKeywords = []string{
 	"import", "interface", "map", "package", "range", "return", "select", "struct", "switch", "type", "var",
 }
 
-var formats = []string{"email", "uri", "hostname", "ipv4", "ipv6"}
+// formats are the values of format, as the generated code checks them.
+var formats = map[string]payload.Format{
+	"email": payload.Email, "uri": payload.URI, "hostname": payload.Hostname, "ipv4": payload.IPv4, "ipv6": payload.IPv6,
+}
+
+var formatNames = []string{"email", "uri", "hostname", "ipv4", "ipv6"}
