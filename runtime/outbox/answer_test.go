@@ -146,7 +146,7 @@ func TestAnswer_PausedPausesTheDestinationBeforeItIsSettled(t *testing.T) {
 		}
 		s.put("", "a")
 		var at []time.Time
-		_, stop := start(t, s, Config{}, Destination{Name: "a", Sender: senderFunc(func(context.Context, *Delivery) Outcome {
+		_, stop := start(t, s, Config{PollInterval: time.Hour}, Destination{Name: "a", Sender: senderFunc(func(context.Context, *Delivery) Outcome {
 			at = append(at, time.Now())
 			if len(at) == 1 {
 				return Outcome{Result: Paused, PauseFor: 48 * time.Hour}
@@ -253,7 +253,8 @@ func TestAnswer_LocalFaultOfOneEventLetsOthersPass(t *testing.T) {
 		for range 10 {
 			s.put("", "a")
 		}
-		s.await(func(rows []*memRow) bool { return all(Published)(rows[1:]) })
+		published := all(Published)
+		s.await(func(rows []*memRow) bool { return published(rows[1:]) })
 	})
 }
 

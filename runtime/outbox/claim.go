@@ -116,6 +116,9 @@ func (c *claimer) pause(ctx context.Context, for_ time.Duration) {
 // time, and answers when to ask again if nobody wants anything.
 func (c *claimer) collect(now time.Time) (next time.Time) {
 	c.wants, c.lanes, c.suspect = c.wants[:0], c.lanes[:0], -1
+	if c.d.settler.failing.Load() {
+		return time.Time{}
+	}
 	n := len(c.d.lanes)
 	for i := range n {
 		l := c.d.lanes[(c.turn+i)%n]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/outboxgen/outboxgen/runtime/breaker"
@@ -14,7 +15,7 @@ import (
 //
 // A Sender that is an io.Closer is closed when the dispatcher's Run returns,
 // to let go of what it keeps between attempts (idle connections). It must
-// still work afterwards: Run may be called again.
+// still work afterwards: another dispatcher may have it too.
 type Sender interface {
 	Send(ctx context.Context, d *Delivery) Outcome
 }
@@ -47,6 +48,14 @@ func (dest Destination) withDefaults() Destination {
 	orDefault(&dest.MaxInFlight, DefaultMaxInFlight)
 	dest.Retry = dest.Retry.Or(DefaultRetry)
 	return dest
+}
+
+// close lets go of what the Sender keeps between attempts.
+func (dest Destination) close() error {
+	if c, ok := dest.Sender.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // validate names every fault of the destination at once, without its name.

@@ -118,6 +118,11 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		l.close()
 	}
 	d.awaitWorkers(cancelAttempts)
+	for _, l := range d.lanes {
+		if err := l.dest.close(); err != nil {
+			d.log.Warn("close the destination's sender", "destination", l.dest.Name, "error", err)
+		}
+	}
 	chores.Wait()
 	stopWatching()
 	for range signals {

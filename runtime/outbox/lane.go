@@ -225,6 +225,9 @@ func (l *lane) accept(w Want, state ClaimState, claimedAt time.Time) (gotSuspect
 	}
 	for _, r := range runs {
 		if r.suspect {
+			if l.adopt(r) {
+				continue
+			}
 			l.queue.pushFront(r)
 		} else {
 			l.queue.pushBack(r)

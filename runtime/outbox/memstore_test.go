@@ -18,6 +18,7 @@ import (
 type memStore struct {
 	mu      sync.Mutex
 	rows    []*memRow            // by seq
+	byDest  map[string][]*memRow // without some of those that are done for good
 	open    map[string][]*memRow // of a destination and key, by seq, without the published ones in front
 	leased  map[int64]*memRow    // by token
 	seq     int64
@@ -55,7 +56,7 @@ type memRow struct {
 
 func newMemStore() *memStore {
 	return &memStore{
-		open: map[string][]*memRow{}, leased: map[int64]*memRow{},
+		byDest: map[string][]*memRow{}, open: map[string][]*memRow{}, leased: map[int64]*memRow{},
 		paused: map[string]time.Time{}, off: map[string]string{},
 		changed: make(chan struct{}), signal: make(chan struct{}, 1),
 	}
@@ -71,6 +72,7 @@ func (s *memStore) put(key string, dests ...string) *Event {
 	for _, dest := range dests {
 		r := &memRow{event: e, dest: dest, status: Pending, due: now, created: now}
 		s.rows = append(s.rows, r)
+		s.byDest[dest] = append(s.byDest[dest], r)
 		s.open[r.line()] = append(s.open[r.line()], r)
 	}
 	s.touch()
@@ -100,9 +102,14 @@ func (s *memStore) await(ok func(rows []*memRow) bool) {
 	}
 }
 
+// all rows have status, which is one that they do not leave.
 func all(status Status) func([]*memRow) bool {
+	done := 0
 	return func(rows []*memRow) bool {
-		return !slices.ContainsFunc(rows, func(r *memRow) bool { return r.status != status })
+		for done < len(rows) && rows[done].status == status {
+			done++
+		}
+		return done == len(rows)
 	}
 }
 
@@ -182,8 +189,9 @@ func (s *memStore) claim(w Want, crashLimit int, c *Claim) ClaimState {
 		return st
 	}
 	var due []*memRow
-	for _, r := range s.rows {
-		if r.dest != w.Destination || r.status != Pending && r.status != Processing || s.blocked(r) {
+	s.byDest[w.Destination] = slices.DeleteFunc(s.byDest[w.Destination], func(r *memRow) bool { return r.status == Published })
+	for _, r := range s.byDest[w.Destination] {
+		if r.status != Pending && r.status != Processing || s.blocked(r) {
 			continue
 		}
 		switch {

@@ -38,7 +38,7 @@ type entry struct {
 
 // newEntry makes the settlement of a member of r; lane.mu is held.
 func (l *lane) newEntry(d *Delivery, r *run, s Settlement) entry {
-	return entry{Settlement: s, lane: l, delivery: d, leaseEnd: r.leaseEnd, suspect: r.suspect}
+	return entry{Settlement: s, lane: l, delivery: d, leaseEnd: r.leaseEnd, suspect: d.Suspect}
 }
 
 // settler writes settlements: whatever has gathered while the last
@@ -58,10 +58,13 @@ type settler struct {
 	settlements []Settlement
 	perLane     map[*lane]written
 	lastSuccess time.Time
-	abandoned   int
+	unwritten   int // abandoned at shutdown
 	lastError   error
 
 	settles atomic.Int64
+	// failing: the store does not take outcomes. Claims wait, so that what has
+	// been delivered is recorded before anybody here asks for expired leases.
+	failing atomic.Bool
 }
 
 func newSettler(d *Dispatcher) *settler {
@@ -97,10 +100,10 @@ func (s *settler) close(patience time.Duration) {
 
 // unrecorded is the error of a run that could not write everything.
 func (s *settler) unrecorded() error {
-	if s.abandoned == 0 {
+	if s.unwritten == 0 {
 		return nil
 	}
-	return fmt.Errorf("outbox: dispatcher: %d outcomes could not be recorded before the shutdown timeout, their events will be delivered again when their leases end: %w", s.abandoned, s.lastError)
+	return fmt.Errorf("outbox: dispatcher: %d outcomes could not be recorded before the shutdown timeout, their events will be delivered again when their leases end: %w", s.unwritten, s.lastError)
 }
 
 // run writes until close; ctx is one that nobody cancels.
@@ -155,11 +158,14 @@ func (s *settler) record(ctx context.Context, entries []entry) {
 		err := s.write(ctx, entries)
 		if err == nil {
 			s.lastSuccess = time.Now()
+			s.recovered()
 			return
 		}
+		s.failing.Store(true)
 		s.lastError = err
 		s.d.log.Error("could not record outcomes: trying again", "error", err, "deliveries", len(entries), "backoff_seconds", backoff.Seconds())
 		if s.outOfPatience() {
+			s.unwritten += len(entries)
 			s.abandon(entries)
 			return
 		}
@@ -169,6 +175,7 @@ func (s *settler) record(ctx context.Context, entries []entry) {
 				s.record(ctx, entries[half:])
 				return
 			}
+			s.recovered() // it may be these settlements alone
 			if entries[0].leaseEnd.Before(s.lastSuccess) {
 				// Others got through after its lease ended: this one never will.
 				s.abandon(entries)
@@ -181,6 +188,14 @@ func (s *settler) record(ctx context.Context, entries []entry) {
 		}
 		time.Sleep(backoff)
 		backoff = min(2*backoff, settleBackoffMax)
+	}
+}
+
+// recovered lets claims go on.
+func (s *settler) recovered() {
+	if s.failing.Load() {
+		s.failing.Store(false)
+		s.d.pokeClaimer()
 	}
 }
 
@@ -203,7 +218,6 @@ func (s *settler) outOfPatience() bool {
 
 // abandon leaves the deliveries to the end of their leases.
 func (s *settler) abandon(entries []entry) {
-	s.abandoned += len(entries)
 	for _, e := range entries {
 		s.d.logDelivery(e.delivery).Error("outcome could not be recorded: the event will be delivered again when its lease ends", "error", s.lastError)
 	}

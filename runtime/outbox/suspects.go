@@ -80,3 +80,20 @@ func (l *lane) reserveSlot() {
 	l.reserved = true
 	l.mu.Unlock()
 }
+
+// adopt reports that the suspect in r is this process's own: its attempt is
+// still under way, but its lease could not be renewed in time. The attempt goes
+// on under the new lease, instead of being made twice at a time; mu is held.
+func (l *lane) adopt(r *run) bool {
+	suspect := r.members[0]
+	for _, w := range l.crew {
+		own := w.run
+		if own == nil || w.deadline.IsZero() || own.members[0].Seq != suspect.Seq {
+			continue
+		}
+		own.members[0], own.leaseEnd = suspect, r.leaseEnd
+		l.reserved = false
+		return true
+	}
+	return false
+}

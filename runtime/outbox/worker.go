@@ -251,6 +251,7 @@ func (w *worker) answered(r *run, out Outcome) bool {
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	d = r.members[0] // the same delivery, under a newer lease if it was adopted
 	e := l.answerEntry(d, r, out)
 	w.deadline = time.Time{}
 	r.members = r.members[1:]
