@@ -152,19 +152,19 @@ func newDestinationChange(db *databaseFlag, name, short string, change *outbox.D
 		Args:  positional(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return db.with(cmd, func(ctx context.Context, store *sqlite.Store) error {
-				change.Destination = args[0]
-				if err := known(ctx, store, args[0]); err != nil {
+				if err := noteUnknown(ctx, cmd, store, args[0]); err != nil {
 					return err
 				}
+				change.Destination = args[0]
 				return store.SetDestination(ctx, *change)
 			})
 		},
 	}
 }
 
-// known refuses a name that no delivery and no earlier change has: it is
-// more likely a slip than a destination to come.
-func known(ctx context.Context, store outbox.Store, name string) error {
+// noteUnknown tells of a name that no open delivery, dead letter or earlier
+// change has. It may be a slip; it may also be a destination that is idle.
+func noteUnknown(ctx context.Context, cmd *cobra.Command, store outbox.Store, name string) error {
 	states, err := store.Destinations(ctx)
 	if err != nil {
 		return err
@@ -174,7 +174,8 @@ func known(ctx context.Context, store outbox.Store, name string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the database knows no destination %q: see outboxgen destination list", name)
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "note: nothing waits for a destination %q: see outboxgen destination list\n", name)
+	return err
 }
 
 func newDestinationMove(db *databaseFlag) *cobra.Command {
@@ -188,7 +189,7 @@ again when they are settled.`,
 		Args: positional(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return db.with(cmd, func(ctx context.Context, store *sqlite.Store) error {
-				if err := known(ctx, store, args[0]); err != nil {
+				if err := noteUnknown(ctx, cmd, store, args[0]); err != nil {
 					return err
 				}
 				move := outbox.Move{From: args[0], To: args[1]}

@@ -23,32 +23,32 @@ type File struct {
 // Files returns the files that s asks for, in a fixed order.
 func Files(s *spec.Spec) ([]File, error) {
 	g := newGenerator(s)
-	outputs := []struct {
-		name string
-		make func() *jen.File
-		want bool
-	}{
-		{"events.gen.go", g.events, true},
-		{"insert.gen.go", g.insert, true},
-		{"dispatch.gen.go", g.dispatch, true},
-		{"receive.gen.go", g.receive, len(g.receiving()) > 0},
-	}
 	var files []File
-	for _, o := range outputs {
-		if !o.want {
-			continue
-		}
-		f := o.make()
-		if g.err != nil {
-			return nil, fmt.Errorf("emit %s: %w", o.name, g.err)
-		}
-		content, err := render(f)
-		if err != nil {
-			return nil, fmt.Errorf("emit %s: %w", o.name, err)
-		}
-		files = append(files, File{o.name, content})
+	files = append(files, g.goFile("events.gen.go", g.events()), g.goFile("insert.gen.go", g.insert()), g.goFile("dispatch.gen.go", g.dispatch()))
+	if len(g.receiving()) > 0 {
+		files = append(files, g.goFile("receive.gen.go", g.receive()))
+	}
+	if s.Outputs.JSONSchema != "" {
+		files = append(files, g.jsonSchemas()...)
+	}
+	if s.Outputs.AsyncAPI != "" {
+		files = append(files, g.asyncAPI())
+	}
+	if s.Outputs.Markdown != "" {
+		files = append(files, g.markdown())
+	}
+	if g.err != nil {
+		return nil, fmt.Errorf("emit: %w", g.err)
 	}
 	return files, nil
+}
+
+func (g *generator) goFile(name string, f *jen.File) File {
+	content, err := render(f)
+	if err != nil {
+		g.check(fmt.Errorf("%s: %w", name, err))
+	}
+	return File{name, content}
 }
 
 // render writes a file as gofmt does, its imports in two groups.
