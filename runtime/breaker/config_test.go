@@ -2,7 +2,9 @@ package breaker_test
 
 import (
 	"errors"
+	"log/slog"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -121,5 +123,24 @@ func TestOpenError_IsOnlyErrOpen(t *testing.T) {
 	e := &breaker.OpenError{Name: "x"}
 	if e.Remaining() != 0 || e.Backoff() != 0 || e.RetryIn() != 0 || e.Error() == "" {
 		t.Fatalf("zero OpenError: %v", e)
+	}
+}
+
+// Or must not forget a field that is added to Config one day.
+func TestConfig_OrTakesEveryField(t *testing.T) {
+	defaults := breaker.Config{
+		Name: "defaults", FailureThreshold: 1, Window: breaker.Window{Calls: 1}, RecoveryTime: 1, MaxRecoveryTime: 1,
+		HalfOpenMaxCalls: 1, Lease: 1, BaseBackoff: 1, MaxBackoff: 1, Classify: breaker.DefaultClassify,
+		OnTransition: func(breaker.Transition) {}, Logger: slog.New(slog.DiscardHandler), Detail: breaker.EveryCall,
+		Now: func() time.Duration { return 1 }, Random: lowest,
+	}
+	all := reflect.ValueOf(breaker.Config{}.Or(defaults))
+	for i := range all.NumField() {
+		if all.Field(i).IsZero() {
+			t.Errorf("%s is not taken from the defaults", all.Type().Field(i).Name)
+		}
+	}
+	if c := (breaker.Config{Name: "own", FailureThreshold: 7}).Or(defaults); c.Name != "own" || c.FailureThreshold != 7 || c.Lease != 1 {
+		t.Errorf("an override is lost: %+v", c)
 	}
 }
