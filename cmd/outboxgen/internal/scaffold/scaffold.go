@@ -12,6 +12,7 @@ import (
 	"regexp"
 
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/generate"
+	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
 	"github.com/outboxgen/outboxgen/templates"
 )
 
@@ -52,6 +53,7 @@ func Files(importPath string, kind Kind) ([]File, error) {
 		return nil, err
 	}
 	specText := files[0].Content
+	files = append(files, File{Folder + "/events.schema.json", spec.JSONSchema()})
 	if err := add(templates.Generate, Folder+"/generate.go"); err != nil {
 		return nil, err
 	}
