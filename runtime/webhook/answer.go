@@ -60,7 +60,7 @@ var (
 	onNoAnswer   = Answer{"timeout, DNS, TLS, refused, broken connection or answer", outbox.Failed, breaker.Failure}
 	onLocalFault = Answer{"address not allowed, signing error, local fault", outbox.LocalFault, breaker.Neutral}
 	onCancelled  = Answer{"our shutdown, a lost lease", outbox.Cancelled, breaker.Neutral}
-	onBadEvent   = Answer{"the event's type or source cannot stand in a header", outbox.Rejected, breaker.Neutral}
+	onBadEvent   = Answer{"the event's type or key cannot stand in a header", outbox.Rejected, breaker.Neutral}
 )
 
 // Answers returns the whole table in the order in which it is looked through.

@@ -102,10 +102,10 @@ func (b *builder) expand(what, text string) (expanded string, values []string, o
 	return expanded, values, err == nil && len(unset) == 0
 }
 
-// hide keeps text out of failure messages. What is shorter than a credential
-// can be would only garble them.
+// hide keeps text out of failure messages. Hiding what is shorter than a
+// credential can be would only garble them.
 func (b *builder) hide(text string) {
-	const shortest = 4
+	const shortest = 6
 	if len(text) >= shortest {
 		b.secret = append(b.secret, text)
 	}
@@ -236,8 +236,8 @@ func (b *builder) headers(target *url.URL) http.Header {
 		if !ok {
 			continue
 		}
-		for _, v := range variables {
-			b.hide(v)
+		for _, secret := range append(variables, value) {
+			b.hide(secret)
 		}
 		if err := CheckHeader(name, value); err != nil {
 			b.faults = append(b.faults, err)

@@ -53,6 +53,34 @@ func TestSend_HTTP2WithAnOwnAuthority(t *testing.T) {
 	}
 }
 
+// HTTP/2's flow control lets an endpoint send ahead of what is read.
+func TestSend_EndlessBodyOverHTTP2(t *testing.T) {
+	written := make(chan int)
+	server, pool := secure(t, quiet, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(500)
+		n, chunk := 0, []byte(strings.Repeat("garbage ", 512))
+		for {
+			m, err := w.Write(chunk)
+			if n += m; err != nil {
+				written <- n
+				return
+			}
+		}
+	})
+	c := config(server.URL)
+	c.TLS = &tls.Config{RootCAs: pool}
+	s := open(t, c)
+	for range 3 {
+		got := s.Send(t.Context(), delivery())
+		if got.Result != outbox.Failed || got.Failure.Cause != CauseStatus || len(got.Failure.Message) > maxMessage {
+			t.Errorf("got %+v (%+v)", got, got.Failure)
+		}
+		if n := <-written; n > 512<<10 {
+			t.Errorf("the endpoint could write %d bytes", n)
+		}
+	}
+}
+
 func TestSend_UnknownAuthority(t *testing.T) {
 	server, _ := secure(t, quiet, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	got := open(t, config(server.URL)).Send(t.Context(), delivery())
@@ -261,12 +289,12 @@ func TestSend_SecretsThatComeBackAreHidden(t *testing.T) {
 		_, _ = io.WriteString(w, r.RequestURI+" jane:open-sesame "+r.URL.Query().Get("sig"))
 	})
 	c := config(strings.Replace(server.URL, "http://", "http://jane:open-sesame@", 1) + "/${HOOK_PATH}?sig=query%2Fsecret&n=1")
-	c.Headers = map[string]string{"X-Token": "Bearer ${HOOK_TOKEN}"}
+	c.Headers = map[string]string{"X-Token": "Bearer ${HOOK_TOKEN}", "X-Literal": "written-in-code"}
 	got := open(t, c).Send(t.Context(), delivery())
 	if got.Result != outbox.Failed {
 		t.Fatalf("got %+v (%+v)", got, got.Failure)
 	}
-	for _, secret := range []string{"open-sesame", "token-from-the-environment", "pathsecret", "query%2Fsecret", "query/secret", "amFuZTpvcGVuLXNlc2FtZQ=="} {
+	for _, secret := range []string{"open-sesame", "token-from-the-environment", "written-in-code", "pathsecret", "query%2Fsecret", "query/secret", "amFuZTpvcGVuLXNlc2FtZQ=="} {
 		if strings.Contains(got.Failure.Message, secret) {
 			t.Errorf("%q is in %s", secret, got.Failure.Message)
 		}
