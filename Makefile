@@ -13,16 +13,13 @@ SCHEMA = examples/orders/events/events.schema.json
 TIMEOUT = 15m
 
 .DEFAULT_GOAL = help
-.PHONY: help demo breaker-demo test race lint fmt generate verify fuzz bench
+.PHONY: help demo test race lint fmt generate verify fuzz bench
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## run the orders example: four cycles, each checked
 	cd examples/orders && go run . demo
-
-breaker-demo: ## run the circuit breaker's five phases
-	cd examples/orders && go run . breaker-demo
 
 test: ## run every test of every module
 	go test -timeout $(TIMEOUT) $(PACKAGES)
