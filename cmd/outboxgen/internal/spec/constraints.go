@@ -223,3 +223,19 @@ func describeType(ref *TypeRef) string {
 	}
 	return "a map"
 }
+
+// CompareValues orders two values of an ordered scalar type by their texts, as
+// min and max have them: -1, 0 or 1. A text that is no value comes first.
+func CompareValues(s Scalar, a, b string) int {
+	x, errX := parseScalar(s, a)
+	y, errY := parseScalar(s, b)
+	switch {
+	case errX == nil && errY == nil:
+		return x.Cmp(y)
+	case errX == nil:
+		return 1
+	case errY == nil:
+		return -1
+	}
+	return 0
+}
