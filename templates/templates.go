@@ -1,6 +1,6 @@
 // Package templates holds the text/template sources of what outboxgen writes
 // and is not Go made by the generator: the starter spec, its generate.go and
-// the example program of `outboxgen init`.
+// the example program of `outboxgen init`, and the page of a spec's events.
 //
 // Each file is named after what it becomes, with .tmpl behind it, so that no
 // tool mistakes it for the real thing. Users cannot replace them: what a
@@ -31,6 +31,10 @@ const (
 	Generate = "generate.go"
 	Main     = "main.go"
 )
+
+// Events is the template of the page that describes a spec's events, for
+// receivers.
+const Events = "events.md"
 
 // Execute renders the named template. A name that is none of this package's,
 // or data that lacks what the template asks for, is an error.

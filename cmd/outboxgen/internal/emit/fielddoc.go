@@ -73,7 +73,7 @@ func ruleNotes(t *spec.TypeRef, r spec.Rules) []string {
 	bounds(unit, numberOf(r.MinLength), numberOf(r.MaxLength))
 	bounds(" items", numberOf(r.MinItems), numberOf(r.MaxItems))
 	if r.Pattern != "" {
-		add("It matches %s", r.Pattern)
+		add("It matches /%s/.", r.Pattern)
 	}
 	if words := formatWords[r.Format]; words != "" {
 		add("It is %s.", words)

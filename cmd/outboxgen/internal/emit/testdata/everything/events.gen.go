@@ -2728,7 +2728,7 @@ func readTreesGrown(v payload.Value) TreesGrown {
 
 // RulesKept is the event rules.kept, version 1.
 type RulesKept struct {
-	// From 2 to 5 characters. It matches ^[a-zé]*$
+	// From 2 to 5 characters. It matches /^[a-zé]*$/.
 	Text string
 
 	// At most 3 characters. Optional: nil leaves it out.

@@ -180,7 +180,7 @@ func readDirective(v payload.Value) Directive {
 //
 // export Foo.
 type Export struct {
-	// nolint:all. It matches ^[`"\\]*(a|\x{e9})$
+	// nolint:all. It matches /^[`"\\]*(a|\x{e9})$/.
 	A string
 }
 
