@@ -15,14 +15,12 @@ import (
 const MaxInt = 1<<53 - 1
 
 // rules reads the constraints of a value and checks that its type has them.
-func (l *loader) rules(m mapping, ref *TypeRef, goType *GoType) Rules {
+func (l *loader) rules(m mapping, ref *TypeRef) Rules {
 	var rules Rules
 	for _, key := range constraintKeys {
 		e, ok := m.entries[key]
 		switch {
 		case !ok:
-		case goType != nil:
-			l.errorf(e.key.pos(), ruleNotForType, "check the value in your type", "%s has a Go type of your own; it has no %s", m.what, key)
 		case !hasConstraint(ref, key):
 			l.errorf(e.key.pos(), ruleNotForType, constraintHint(key), "%s is %s, which has no %s", m.what, describeType(ref), key)
 		default:

@@ -120,7 +120,7 @@ func constraintSchemas() schema {
 		return schema{"required": []string{"type"}, "properties": schema{"type": anyOf(types...)}}
 	}
 	out := schema{
-		"go_type":  schema{"allOf": []schema{of(func(t *TypeRef) bool { return t.Scalar != "" }), without(constraintKeys...)}},
+		"go_type":  of(func(t *TypeRef) bool { return t.Scalar != "" }),
 		"nullable": schema{"not": schema{"required": []string{"type"}, "properties": schema{"nullable": only(true), "type": oneOf("json", "json?")}}},
 	}
 	for _, key := range constraintKeys {

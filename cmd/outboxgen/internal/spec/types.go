@@ -160,7 +160,7 @@ func (t *typeReader) body(m mapping, to *element, depth int) (marked bool) {
 	if n, ok := m.get("go_type"); ok {
 		*to.goType = t.goType(n, m, *to.t)
 	}
-	*to.rules = t.rules(m, *to.t, *to.goType)
+	*to.rules = t.rules(m, *to.t)
 	return marked
 }
 
