@@ -41,8 +41,8 @@ func (f *diagnosticFormat) Set(s string) error {
 	return nil
 }
 
-// report writes diagnostics whose files are relative to dir.
-func report(cmd *cobra.Command, format diagnosticFormat, dir string, diagnostics spec.Diagnostics) error {
+// report writes diagnostics of a spec.
+func report(cmd *cobra.Command, format diagnosticFormat, source specSource, diagnostics spec.Diagnostics) error {
 	write := writeText(nil)
 	out := cmd.ErrOrStderr()
 	switch {
@@ -51,10 +51,14 @@ func report(cmd *cobra.Command, format diagnosticFormat, dir string, diagnostics
 	case format == formatGitHub:
 		write, out = writeGitHub, cmd.OutOrStdout()
 	case isTerminal(out):
-		write = writeText(reader(dir))
+		write = writeText(source.read)
 	}
 	for _, d := range diagnostics {
-		if err := write(out, path.Join(filepath.ToSlash(dir), d.Pos.File), d); err != nil {
+		file := d.Pos.File
+		if !path.IsAbs(file) {
+			file = filepath.ToSlash(source.folder) + file
+		}
+		if err := write(out, path.Clean(file), d); err != nil {
 			return err
 		}
 	}

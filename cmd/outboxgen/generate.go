@@ -62,10 +62,9 @@ standard error, others to standard output.`,
 // planFor compares the spec's files with its folder and reports the spec's
 // diagnostics.
 func planFor(cmd *cobra.Command, path string, format diagnosticFormat) (generate.Plan, error) {
-	dir, name := filepath.Split(path)
-	dir = filepath.Clean(dir)
-	files, diagnostics, err := generate.Files(name, reader(dir))
-	reportErr := report(cmd, format, dir, diagnostics)
+	source := specFile(path)
+	files, diagnostics, err := generate.Files(source.name, source.read)
+	reportErr := report(cmd, format, source, diagnostics)
 	switch {
 	case err != nil:
 		return generate.Plan{}, err
@@ -74,14 +73,22 @@ func planFor(cmd *cobra.Command, path string, format diagnosticFormat) (generate
 	case reportErr != nil:
 		return generate.Plan{}, reportErr
 	}
-	return generate.Compare(dir, files)
+	return generate.Compare(filepath.Dir(path), files)
 }
 
-// reader reads the spec's files by their slash paths relative to its folder.
-func reader(dir string) func(name string) ([]byte, error) {
-	return func(name string) ([]byte, error) {
+// specSource is where a spec is read from.
+type specSource struct {
+	name   string // of the spec, relative to its folder
+	folder string // stands before a file's name in messages
+	read   func(name string) ([]byte, error)
+}
+
+// specFile is a spec in the file system.
+func specFile(path string) specSource {
+	dir, name := filepath.Split(path)
+	return specSource{name, dir, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-	}
+	}}
 }
 
 // specFlags say which spec a command is about.

@@ -3,6 +3,7 @@
 //
 //	outboxgen init          start: a spec and its generated package
 //	outboxgen generate      write the Go code of a spec
+//	outboxgen breaking      report changes of a spec that break something
 //	outboxgen schema        print the SQL of the tables
 //	outboxgen dlq           see, replay and discard dead letters
 //	outboxgen destination   see, pause, disable and move destinations
@@ -82,6 +83,7 @@ failed, 2 when it was called wrongly.`,
 	root.AddCommand(
 		newInit(),
 		newGenerate(),
+		newBreaking(),
 		newSchema(),
 		newDLQ(),
 		newDestination(),
