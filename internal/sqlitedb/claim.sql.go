@@ -419,24 +419,22 @@ func (q *Queries) LeaseSuspect(ctx context.Context, arg LeaseSuspectParams) (int
 	return result.RowsAffected()
 }
 
-const runLeased = `-- name: RunLeased :one
-SELECT EXISTS (SELECT 1 FROM outbox_delivery AS r
-  WHERE r.destination = ?1 AND r.ordering_key = ?2 AND r.ready = 0 AND r.status = 'PROCESSING'
-    AND r.available_at > ?3) AS leased
+const runLeaseEnd = `-- name: RunLeaseEnd :one
+SELECT CAST(coalesce(max(r.available_at), 0) AS INTEGER) AS lease_end FROM outbox_delivery AS r
+WHERE r.destination = ?1 AND r.ordering_key = ?2 AND r.ready = 0 AND r.status = 'PROCESSING'
 `
 
-type RunLeasedParams struct {
+type RunLeaseEndParams struct {
 	Destination string
 	OrderingKey *string
-	Now         int64
 }
 
-// Whether another of the key is under a lease that has not ended.
-func (q *Queries) RunLeased(ctx context.Context, arg RunLeasedParams) (bool, error) {
-	row := q.db.QueryRowContext(ctx, runLeased, arg.Destination, arg.OrderingKey, arg.Now)
-	var leased bool
-	err := row.Scan(&leased)
-	return leased, err
+// When the last lease behind a key's turn ends; 0 for none.
+func (q *Queries) RunLeaseEnd(ctx context.Context, arg RunLeaseEndParams) (int64, error) {
+	row := q.db.QueryRowContext(ctx, runLeaseEnd, arg.Destination, arg.OrderingKey)
+	var lease_end int64
+	err := row.Scan(&lease_end)
+	return lease_end, err
 }
 
 const suspects = `-- name: Suspects :many

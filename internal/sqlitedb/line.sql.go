@@ -149,6 +149,28 @@ func (q *Queries) PassTurn(ctx context.Context, arg PassTurnParams) (int64, erro
 	return result.RowsAffected()
 }
 
+const releaseHolder = `-- name: ReleaseHolder :execrows
+UPDATE outbox_delivery
+SET status = 'PENDING', ready = 0, suspect = 1, lease_token = 0, available_at = min(created_at, ?1), updated_at = ?1
+WHERE seq = ?2 AND destination = ?3 AND ready = 1 AND in_line = 1
+`
+
+type ReleaseHolderParams struct {
+	Now         int64
+	Seq         int64
+	Destination string
+}
+
+// The lease of the one that has the turn has ended, and the turn goes to
+// another.
+func (q *Queries) ReleaseHolder(ctx context.Context, arg ReleaseHolderParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, releaseHolder, arg.Now, arg.Seq, arg.Destination)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const releaseRun = `-- name: ReleaseRun :execrows
 UPDATE outbox_delivery
 SET status = 'PENDING', ready = 0, suspect = 1, lease_token = 0, available_at = min(outbox_delivery.created_at, ?1), updated_at = ?1

@@ -69,11 +69,12 @@ type claiming struct {
 	now        int64
 	token      int64 // of ordinary leases; a suspect's is its negative
 	crashLimit int64
+	turned     bool // a key's turn went to another
 	claim      outbox.Claim
 }
 
 func (c *claiming) changed() bool {
-	return len(c.claim.Deliveries)+len(c.claim.Quarantined) > 0
+	return c.turned || len(c.claim.Deliveries)+len(c.claim.Quarantined) > 0
 }
 
 func (c *claiming) all(wants []outbox.Want) error {
@@ -87,6 +88,9 @@ func (c *claiming) all(wants []outbox.Want) error {
 	}
 	c.claim.States = make([]outbox.ClaimState, 0, len(wants))
 	for _, w := range wants {
+		if w.Lease <= 0 {
+			return fmt.Errorf("for %s: a lease of %v ends before it begins", w.Destination, w.Lease)
+		}
 		state, err := c.want(w, byName[w.Destination])
 		if err != nil {
 			return fmt.Errorf("for %s: %w", w.Destination, err)
@@ -104,9 +108,11 @@ func (c *claiming) want(w outbox.Want, mark sqlitedb.DestinationMarksRow) (outbo
 	if mark.PausedUntil != nil {
 		state.PausedFor = duration(max(*mark.PausedUntil-c.now, 0))
 	}
+	blocked := int64(0)
 	if state.Disabled == "" && state.PausedFor == 0 {
 		if w.Suspect {
-			if err := c.suspect(w); err != nil {
+			var err error
+			if blocked, err = c.suspect(w); err != nil {
 				return state, err
 			}
 		}
@@ -120,8 +126,12 @@ func (c *claiming) want(w outbox.Want, mark sqlitedb.DestinationMarksRow) (outbo
 	if err != nil {
 		return state, err
 	}
-	state.NextDue = untilNext(c.now, due.NextDue, due.NextLeaseEnd)
-	state.SuspectWaiting = due.SuspectDue
+	next := []int64{due.NextDue, due.NextLeaseEnd}
+	if blocked > 0 {
+		next = append(next, blocked)
+	}
+	state.NextDue = untilNext(c.now, next...)
+	state.SuspectWaiting = due.SuspectDue && blocked == 0
 	return state, nil
 }
 

@@ -11,61 +11,87 @@ import (
 // take.
 const suspectsLooked = 16
 
-// suspect leases one suspect of w's destination, and quarantines those whose
-// process has ended too often.
-func (c *claiming) suspect(w outbox.Want) error {
+// suspect leases the first suspect of w's destination that it may, and
+// quarantines those before it whose process has ended too often. It returns
+// when to try again if all that are due must wait for another of their key to
+// come back, else 0.
+func (c *claiming) suspect(w outbox.Want) (again int64, err error) {
 	for {
 		rows, err := c.q.Suspects(background, sqlitedb.SuspectsParams{Destination: w.Destination, Now: c.now, Room: suspectsLooked})
 		if err != nil {
-			return err
+			return 0, err
 		}
-		gone := 0
+		again, changed := int64(0), false
 		for _, r := range candidates(rows) {
-			kind, reason := c.unfit(w, r)
-			if c.crashLimit > 0 && r.CrashCount >= c.crashLimit {
-				kind, reason = outbox.FailureCrash, fmt.Sprintf("its process ended %d times while it was attempted alone", r.CrashCount)
+			var taken bool
+			var until int64
+			if taken, until, err = c.trySuspect(w, r); err != nil || taken {
+				return 0, err
 			}
-			if kind != "" {
-				gone++
-				if err := c.quarantine(w.Destination, r, kind, reason); err != nil {
-					return err
+			if until == 0 {
+				changed = true
+				if r.OrderingKey != nil {
+					break // another of its key may come before the rest
 				}
-				continue
-			}
-			if taken, err := c.leaseSuspect(w, r); err != nil || taken {
-				return err
+			} else if again == 0 || until < again {
+				again = until
 			}
 		}
-		if gone == 0 || len(rows) < suspectsLooked || len(c.claim.Quarantined) >= quarantinesAtOnce {
-			return nil
+		if !changed || len(c.claim.Quarantined) >= quarantinesAtOnce {
+			return again, nil
 		}
 	}
 }
 
-// leaseSuspect takes r unless another of its key is still in flight. Whoever
-// held r and the run behind it is fenced off.
-func (c *claiming) leaseSuspect(w outbox.Want, r candidate) (bool, error) {
-	if r.OrderingKey != nil {
-		leased, err := c.q.RunLeased(background, sqlitedb.RunLeasedParams{Destination: w.Destination, OrderingKey: r.OrderingKey, Now: c.now})
-		if err != nil || leased {
-			return false, err
-		}
-		if _, err := c.q.ReleaseRun(background, sqlitedb.ReleaseRunParams{Now: c.now, Destination: w.Destination, OrderingKey: r.OrderingKey}); err != nil {
-			return false, err
-		}
+// trySuspect leases r, or quarantines it, or gives its turn to one that comes
+// before it, or returns until when another of its key is in flight.
+func (c *claiming) trySuspect(w outbox.Want, r candidate) (taken bool, until int64, err error) {
+	kind, reason := c.unfit(w, r)
+	if c.crashLimit > 0 && r.CrashCount >= c.crashLimit {
+		kind, reason = outbox.FailureCrash, fmt.Sprintf("its process ended %d times while it was attempted alone", r.CrashCount)
 	}
-	n, err := c.q.LeaseSuspect(background, sqlitedb.LeaseSuspectParams{
+	if kind != "" {
+		return false, 0, c.quarantine(w.Destination, r, kind, reason)
+	}
+	mine, until, err := c.turnOf(w.Destination, r)
+	if err != nil || !mine {
+		return false, until, err
+	}
+	err = oneRow(c.q.LeaseSuspect(background, sqlitedb.LeaseSuspectParams{
 		LeaseToken: -c.token, LeaseEnd: later(c.now, w.Lease), Now: c.now, Seq: r.Seq, Destination: w.Destination,
-	})
+	}))
 	if err != nil {
-		return false, err
-	}
-	if n != 1 {
-		return false, fmt.Errorf("suspect %d was not leased", r.Seq)
+		return false, 0, err
 	}
 	r.CrashCount++
 	c.add(w.Destination, r, -c.token)
-	return true, nil
+	return true, 0, nil
+}
+
+// turnOf reports whether a suspect that is due may be attempted now. While
+// another of its key is in flight it may not, and until is when that lease
+// ends. Otherwise whoever held the key's run is fenced off; and the turn goes
+// to one that has come into line before the suspect meanwhile, if there is one.
+func (c *claiming) turnOf(destination string, r candidate) (mine bool, until int64, err error) {
+	if r.OrderingKey == nil {
+		return true, 0, nil
+	}
+	end, err := c.q.RunLeaseEnd(background, sqlitedb.RunLeaseEndParams{Destination: destination, OrderingKey: r.OrderingKey})
+	if err != nil || end > c.now {
+		return false, end, err
+	}
+	if _, err := c.q.ReleaseRun(background, sqlitedb.ReleaseRunParams{Now: c.now, Destination: destination, OrderingKey: r.OrderingKey}); err != nil {
+		return false, 0, err
+	}
+	first, err := c.q.FirstInLine(background, sqlitedb.FirstInLineParams{Destination: destination, OrderingKey: r.OrderingKey})
+	if err != nil || first.Seq == r.Seq {
+		return true, 0, err
+	}
+	c.turned = true
+	if err := oneRow(c.q.ReleaseHolder(background, sqlitedb.ReleaseHolderParams{Now: c.now, Seq: r.Seq, Destination: destination})); err != nil {
+		return false, 0, err
+	}
+	return false, 0, line{q: c.q, now: c.now}.pass(destination, *r.OrderingKey, 0)
 }
 
 // quarantine makes r a dead letter, passes its key's turn, and gives back what

@@ -92,7 +92,8 @@ func (t *settling) destination(name string) error {
 		st := t.settlements[i]
 		row, held := t.leased[st.Lease.Seq]
 		if !held || row.LeaseToken != st.Lease.Token {
-			t.lost[i] = st.Verdict != outbox.GiveBack || t.returned[st.Lease.Seq] != st.Lease.Token
+			token, returned := t.returned[st.Lease.Seq]
+			t.lost[i] = st.Verdict != outbox.GiveBack || !returned || token != st.Lease.Token
 			continue
 		}
 		delete(t.leased, st.Lease.Seq) // a second settlement of it is lost

@@ -71,7 +71,7 @@ func (s *Store) Close() error {
 		s.stop()
 		s.watch.close()
 		s.tasks.Wait()
-		err = errors.Join(s.barrier.close(), s.readers.Close(), s.ckpt.db.Close(), s.w.db.Close())
+		err = errors.Join(s.barrier.close(), s.watch.probes.Close(), s.readers.Close(), s.ckpt.db.Close(), s.w.db.Close())
 	})
 	return err
 }

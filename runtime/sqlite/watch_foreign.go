@@ -26,8 +26,8 @@ type foreign struct {
 	found   func()
 
 	version int64 // PRAGMA data_version: another connection has committed
-	commits int64 // of our own writer
-	seq     int64
+	commits int64 // of our own writer that the last look has surely seen
+	seq     int64 // the last event that the last look saw
 }
 
 func (f *foreign) run(ctx context.Context) {
@@ -80,22 +80,23 @@ func (f *foreign) first() time.Duration {
 // While this one commits as well, only events that it has not inserted tell;
 // what is missed then, the dispatcher's slow poll finds.
 func (f *foreign) look(ctx context.Context, conn *sql.Conn) bool {
-	before := f.s.w.begun.Load()
+	seen := f.s.w.done.Load()
 	var version int64
 	if err := conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
 		return false // the next touch looks again
 	}
+	own := f.s.w.begun.Load() != f.commits
+	f.commits = seen
 	if version == f.version {
 		return false
 	}
+	first := f.version == 0
+	f.version = version
 	seq, err := sqlitedb.New(conn).LastSeq(ctx)
 	if err != nil {
 		return false
 	}
-	done := f.s.w.done.Load()
-	own := done != f.commits || before != done
-	known := max(f.seq, f.s.w.knownSeq.Load())
-	first := f.version == 0
-	f.version, f.commits, f.seq = version, done, max(seq, known)
-	return !first && (!own || seq > known)
+	unknown := seq > max(f.seq, f.s.w.knownSeq.Load())
+	f.seq = max(f.seq, seq)
+	return !first && (!own || unknown)
 }

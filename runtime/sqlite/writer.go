@@ -57,13 +57,13 @@ func (w *writer) start(wait, life context.Context) (*sql.Tx, error) {
 // after it or a rollback, before anybody else can begin.
 func (w *writer) committing() {
 	w.begun.Add(1)
+	if w.lastSeq > 0 {
+		w.knownSeq.Store(w.lastSeq)
+	}
 }
 
 func (w *writer) ended(committed bool, pages int) {
 	wakes := committed && w.wakes
-	if committed && w.lastSeq > 0 {
-		w.knownSeq.Store(w.lastSeq)
-	}
 	w.done.Store(w.begun.Load())
 	w.turn.pass()
 	if wakes {

@@ -51,32 +51,15 @@ func RunInbox[Tx any](t *testing.T, open OpenInbox[Tx]) {
 		{"AppliesAgainOnlyAfterItsRowIsGone", inboxAppliesAgainAfterPurge[Tx]},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clock := &inboxClock{at: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+			clock := newClock()
 			c.check(t, inboxCase[Tx]{Inbox: open(t, clock.now), clock: clock})
 		})
 	}
 }
 
-type inboxClock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *inboxClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *inboxClock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
 type inboxCase[Tx any] struct {
 	Inbox[Tx]
-	clock *inboxClock
+	clock *clock
 }
 
 // inboxPatience bounds waits that only a broken store reaches.

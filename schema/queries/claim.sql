@@ -55,11 +55,10 @@ SET status = 'PROCESSING', crash_count = crash_count + 1, lease_token = sqlc.arg
   updated_at = sqlc.arg(now)
 WHERE seq = sqlc.arg(seq) AND destination = sqlc.arg(destination) AND ready = 1 AND suspect = 1;
 
--- name: RunLeased :one
--- Whether another of the key is under a lease that has not ended.
-SELECT EXISTS (SELECT 1 FROM outbox_delivery AS r
-  WHERE r.destination = sqlc.arg(destination) AND r.ordering_key = sqlc.arg(ordering_key) AND r.ready = 0 AND r.status = 'PROCESSING'
-    AND r.available_at > sqlc.arg(now)) AS leased;
+-- name: RunLeaseEnd :one
+-- When the last lease behind a key's turn ends; 0 for none.
+SELECT CAST(coalesce(max(r.available_at), 0) AS INTEGER) AS lease_end FROM outbox_delivery AS r
+WHERE r.destination = sqlc.arg(destination) AND r.ordering_key = sqlc.arg(ordering_key) AND r.ready = 0 AND r.status = 'PROCESSING';
 
 -- name: ClaimState :one
 SELECT

@@ -33,6 +33,13 @@ WHERE outbox_delivery.destination = sqlc.arg(destination) AND outbox_delivery.se
   SELECT r.seq FROM outbox_delivery AS r
   WHERE r.destination = sqlc.arg(destination) AND r.ordering_key = sqlc.arg(ordering_key) AND r.ready = 0 AND r.status = 'PROCESSING');
 
+-- name: ReleaseHolder :execrows
+-- The lease of the one that has the turn has ended, and the turn goes to
+-- another.
+UPDATE outbox_delivery
+SET status = 'PENDING', ready = 0, suspect = 1, lease_token = 0, available_at = min(created_at, sqlc.arg(now)), updated_at = sqlc.arg(now)
+WHERE seq = sqlc.arg(seq) AND destination = sqlc.arg(destination) AND ready = 1 AND in_line = 1;
+
 -- name: TurnHolder :one
 SELECT t.seq, t.status FROM outbox_delivery AS t
 WHERE t.destination = sqlc.arg(destination) AND t.ordering_key = sqlc.arg(ordering_key) AND t.ready = 1 AND t.in_line = 1;
