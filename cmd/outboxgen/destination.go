@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
 	"github.com/outboxgen/outboxgen/runtime/sqlite"
 	"github.com/spf13/cobra"
@@ -180,12 +181,16 @@ func noteUnknown(ctx context.Context, cmd *cobra.Command, store outbox.Store, na
 
 func newDestinationMove(db *databaseFlag) *cobra.Command {
 	var dryRun bool
+	var specPath string
 	cmd := &cobra.Command{
 		Use:   "move FROM TO",
 		Short: "Give a renamed destination's deliveries and dead letters to its new name",
 		Long: `move gives all open deliveries and dead letters of FROM to TO. Deliveries whose
 attempt is under way, and events that TO has already, stay and are counted: move
-again when they are settled.`,
+again when they are settled.
+
+Whether a dead letter holds back what comes after it stays as it was at FROM,
+unless --spec names the spec that says it of TO (on_dead_letter).`,
 		Args: positional(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return db.with(cmd, func(ctx context.Context, store *sqlite.Store) error {
@@ -193,6 +198,13 @@ again when they are settled.`,
 					return err
 				}
 				move := outbox.Move{From: args[0], To: args[1]}
+				if specPath != "" {
+					s, err := loadSpec(cmd, formatText, specFile(specPath))
+					if err != nil {
+						return err
+					}
+					move.Hold = holds(s, move.To)
+				}
 				done := "moved"
 				if dryRun {
 					move.Mode, done = outbox.DryRun, "would be moved"
@@ -208,5 +220,20 @@ again when they are settled.`,
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "change nothing; count what would be moved")
+	cmd.Flags().StringVar(&specPath, "spec", "", "the spec that has TO")
 	return cmd
+}
+
+// holds says of each event type that goes to a destination whether its dead
+// letters hold back what comes after them.
+func holds(s *spec.Spec, destination string) map[string]bool {
+	holds := make(map[string]bool)
+	for _, e := range s.Events {
+		for _, route := range e.To {
+			if e.Current && route.Destination.Name == destination {
+				holds[e.Name] = route.Hold
+			}
+		}
+	}
+	return holds
 }

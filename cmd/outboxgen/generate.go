@@ -24,9 +24,9 @@ func newGenerate() *cobra.Command {
 		Use:   "generate",
 		Short: "Write the Go code of an event spec",
 		Long: `generate reads a spec, events.yaml here or in events/, and writes its Go code
-beside it. Files that are as they should be are not touched, files that an
-earlier spec made and this one does not are removed, and when anything is wrong
-nothing is written.
+beside it. Files that are as they should be are not touched. Files that an
+earlier spec made and this one does not are removed from the folders that it
+writes to. When anything is wrong nothing is written.
 
 Warnings do not change the exit status. Diagnostics in the format text go to
 standard error, others to standard output.`,
