@@ -15,12 +15,13 @@ import (
 	"github.com/outboxgen/outboxgen/runtime/sqlite"
 )
 
-// cuts is how many cuts each way of running must survive here.
+// cuts is about how many cuts are made at random places, and as many again at
+// syncs and sends, for each way of running.
 func cuts() int {
 	if os.Getenv("OUTBOXGEN_SOAK") != "" {
 		return 20_000
 	}
-	return 600
+	return 300
 }
 
 func TestPowerCut_NoEventIsSentWhoseOrderIsLost(t *testing.T) {
