@@ -4,11 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
-
-	"github.com/outboxgen/outboxgen/runtime/outbox"
 )
-
-var _ = outbox.Store.Watch // the contract of what follows
 
 // watch tells of commits that may have made something claimable.
 type watch struct {
@@ -50,7 +46,7 @@ func (s *Store) Watch(ctx context.Context) (<-chan struct{}, error) {
 		close(c)
 		return c, ctx.Err()
 	}
-	if err := w.startFile(); err != nil {
+	if err := w.startFile(ctx); err != nil {
 		return nil, explain("watch", s.path, err)
 	}
 	w.channels[c] = struct{}{}
@@ -68,7 +64,7 @@ func (w *watch) drop(c chan struct{}) {
 }
 
 // startFile begins to watch the folder, once. The caller holds mu.
-func (w *watch) startFile() error {
+func (w *watch) startFile(ctx context.Context) error {
 	if w.noFile || w.stopFile != nil {
 		return nil
 	}
@@ -76,11 +72,16 @@ func (w *watch) startFile() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	f, err := newForeign(ctx, w.s.w, w.probes, touched, w.signal)
+	if err != nil {
+		stop()
+		return err
+	}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w.stopFile = cancel
 	w.s.tasks.Go(func() {
 		defer stop()
-		(&foreign{s: w.s, db: w.probes, touched: touched, found: w.signal}).run(ctx)
+		f.run(background)
 	})
 	return nil
 }

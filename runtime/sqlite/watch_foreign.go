@@ -20,8 +20,8 @@ const (
 // commit is being written, before it can be seen, so it looks again and again
 // for a while after the last touch.
 type foreign struct {
-	s       *Store
-	db      *sql.DB
+	w       *writer
+	conn    *sql.Conn // of its own: data_version is one connection's view
 	touched <-chan struct{}
 	found   func()
 
@@ -30,14 +30,22 @@ type foreign struct {
 	seq     int64 // the last event that the last look saw
 }
 
-func (f *foreign) run(ctx context.Context) {
-	conn, err := f.db.Conn(ctx)
+// newForeign takes a first look: what is committed after it returns is found.
+func newForeign(ctx context.Context, w *writer, db *sql.DB, touched <-chan struct{}, found func()) (*foreign, error) {
+	conn, err := db.Conn(ctx)
 	if err != nil {
-		f.s.log.Error("other processes' commits are not watched for", "error", err)
-		return
+		return nil, err
 	}
-	defer conn.Close()
-	f.look(ctx, conn)
+	f := &foreign{w: w, conn: conn, touched: touched, found: found}
+	if _, err := f.look(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *foreign) run(ctx context.Context) {
+	defer f.conn.Close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
@@ -51,7 +59,8 @@ func (f *foreign) run(ctx context.Context) {
 			}
 		}
 		for delay := f.first(); delay <= recheckLast && ctx.Err() == nil; delay *= 2 {
-			if f.look(ctx, conn) {
+			// An error is a passing one, or the dispatcher meets it as well.
+			if found, err := f.look(ctx); found && err == nil {
 				f.found()
 			}
 			timer.Reset(delay)
@@ -70,7 +79,7 @@ func (f *foreign) run(ctx context.Context) {
 }
 
 func (f *foreign) first() time.Duration {
-	if f.s.w.done.Load() != f.commits {
+	if f.w.done.Load() != f.commits {
 		return recheckBusy
 	}
 	return recheckFirst
@@ -79,24 +88,22 @@ func (f *foreign) first() time.Duration {
 // look reports whether another process has committed since it last looked.
 // While this one commits as well, only events that it has not inserted tell;
 // what is missed then, the dispatcher's slow poll finds.
-func (f *foreign) look(ctx context.Context, conn *sql.Conn) bool {
-	seen := f.s.w.done.Load()
+func (f *foreign) look(ctx context.Context) (bool, error) {
+	seen := f.w.done.Load()
 	var version int64
-	if err := conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
-		return false // the next touch looks again
+	if err := f.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version); err != nil {
+		return false, err
 	}
-	own := f.s.w.begun.Load() != f.commits
+	own := f.w.begun.Load() != f.commits
 	f.commits = seen
 	if version == f.version {
-		return false
+		return false, nil
 	}
-	first := f.version == 0
-	f.version = version
-	seq, err := sqlitedb.New(conn).LastSeq(ctx)
+	seq, err := sqlitedb.New(f.conn).LastSeq(ctx)
 	if err != nil {
-		return false
+		return false, err // the version is kept: the next look asks again
 	}
-	unknown := seq > max(f.seq, f.s.w.knownSeq.Load())
-	f.seq = max(f.seq, seq)
-	return !first && (!own || unknown)
+	unknown := seq > max(f.seq, f.w.knownSeq.Load())
+	f.version, f.seq = version, max(f.seq, seq)
+	return !own || unknown, nil
 }

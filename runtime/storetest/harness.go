@@ -60,17 +60,23 @@ type Open func(t *testing.T, now func() time.Time) Harness
 func Run(t *testing.T, open Open) {
 	for _, group := range []map[string]func(*storeCase){
 		insertChecks, claimChecks, suspectChecks, settleChecks, orderChecks, destinationChecks, deadLetterChecks, moveChecks, purgeChecks, watchChecks, sharedChecks,
-		{"Model": checkModel, "Histories": checkHistories},
 	} {
 		for name, check := range group {
 			t.Run(name, func(t *testing.T) {
-				clock := newClock()
-				c := &storeCase{T: t, Harness: open(t, clock.now), open: open, clock: clock, ctx: inboxContext(t), events: make(map[string]uuid.UUID)}
+				c := newStoreCase(t, open)
+				c.ctx = inboxContext(t)
 				check(c)
 				c.check()
 			})
 		}
 	}
+	t.Run("Model", func(t *testing.T) { checkModel(newStoreCase(t, open)) })
+	t.Run("Histories", func(t *testing.T) { checkHistories(newStoreCase(t, open)) })
+}
+
+func newStoreCase(t *testing.T, open Open) *storeCase {
+	clock := newClock()
+	return &storeCase{T: t, Harness: open(t, clock.now), open: open, clock: clock, ctx: t.Context(), events: make(map[string]uuid.UUID)}
 }
 
 // soak reports whether the random parts are to be long.
