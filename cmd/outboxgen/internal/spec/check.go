@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // check looks at the spec as a whole, once everything is read.
@@ -17,71 +18,19 @@ func (l *loader) check() {
 	}
 }
 
-// checkNames declares every Go name of the generated package in its scope.
+// checkNames reports every Go name that two things need, or that cannot be had.
 func (l *loader) checkNames() {
-	pkg := newScope(packageNames, "declared by the generated package itself")
-	for _, d := range l.spec.Destinations {
-		what := fmt.Sprintf("destination %q", d.Name)
-		for _, name := range []string{d.OptionName(), d.HandlerName(), d.ReceiverName(), d.NewReceiverName()} {
-			if !pkg.declare(&l.reader, name, what, d.Pos) {
-				break
-			}
+	for _, c := range l.spec.clashes() {
+		switch {
+		case c.held == nil:
+			l.errorf(c.pos, ruleLongGoName, "give it a shorter one with go_name", "%s makes a Go name of %d characters, more than %d", shorten(c.what), utf8.RuneCountInString(c.name), MaxGoName)
+		case c.held.pos.Line == 0:
+			l.errorf(c.pos, ruleNameReserved, "give it another name with go_name", "%s needs the Go name %s, which is %s", c.what, c.name, c.held.what)
+		default:
+			l.errorf(c.pos, ruleNameCollision, "give one of them a go_name", "%s needs the Go name %s, which %s at %s has", c.what, c.name, c.held.what, c.held.pos)
 		}
-	}
-	for _, t := range l.spec.Types {
-		what := fmt.Sprintf("type %q", t.Name)
-		if pkg.declare(&l.reader, t.GoName, what, t.Pos) {
-			l.declareValues(pkg, t.Enum, what)
-		}
-		l.checkFieldNames(pkg, t.Fields, what)
-	}
-	methods := newScope(nil, "")
-	for _, e := range l.spec.Events {
-		what := fmt.Sprintf("event %q", e.Key())
-		if pkg.declare(&l.reader, e.GoName, what, e.Pos) {
-			methods.declare(&l.reader, e.InsertName(), what, e.Pos)
-			methods.declare(&l.reader, e.InsertBatchName(), what, e.Pos)
-		}
-		l.checkFieldNames(pkg, e.Fields, what)
 	}
 	l.nameFiles()
-}
-
-func (l *loader) checkFieldNames(pkg *scope, fields []*Field, owner string) {
-	members := newScope(structMethods, "a method of the generated struct")
-	for _, f := range fields {
-		what := fmt.Sprintf("field %q", f.Name)
-		members.declare(&l.reader, f.GoName, what, f.Pos)
-		if e := f.Type.inlineEnum(); e != nil {
-			what := fmt.Sprintf("the enum of field %q of %s", f.Name, owner)
-			if pkg.declare(&l.reader, e.GoName, what, f.Pos) {
-				l.declareValues(pkg, e.Values, what)
-			}
-		}
-	}
-}
-
-func (l *loader) declareValues(pkg *scope, values []*EnumValue, owner string) {
-	for _, v := range values {
-		pkg.declare(&l.reader, v.GoName, fmt.Sprintf("value %q of %s", v.Value, owner), v.Pos)
-	}
-}
-
-// inlineEnum is the enum that stands in the type, at whatever depth.
-func (t *TypeRef) inlineEnum() *Enum {
-	for t != nil {
-		switch {
-		case t.Enum != nil:
-			return t.Enum
-		case t.List != nil:
-			t = t.List.Type
-		case t.Map != nil:
-			t = t.Map.Type
-		default:
-			return nil
-		}
-	}
-	return nil
 }
 
 // Key is what the spec calls the event: order.created, or order.created@1 for

@@ -36,7 +36,7 @@ func (l *loader) readDestinations(n node) {
 
 func (l *loader) readDestination(e entry) *Destination {
 	d := &Destination{
-		Name: e.key.Value, GoName: goName(e.key.Value), Pos: e.key.pos(),
+		Name: e.key.Value, GoName: GoName(e.key.Value), Pos: e.key.pos(),
 		Timeout: outbox.DefaultTimeout, MaxInFlight: outbox.DefaultMaxInFlight,
 		Retry:   Retry(outbox.DefaultRetry),
 		Breaker: Breaker{FailureThreshold: breaker.DefaultFailureThreshold, RecoveryTime: breaker.DefaultRecoveryTime, HalfOpenMaxCalls: breaker.DefaultHalfOpenMaxCalls},

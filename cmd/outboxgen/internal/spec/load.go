@@ -296,7 +296,7 @@ func (l *loader) declareType(e entry) {
 		l.errorf(e.key.pos(), ruleDuplicateName, "", "%s stands in %s already", what, other.Pos)
 		return
 	}
-	t := &Type{Name: name, GoName: goName(name), Pos: e.key.pos()}
+	t := &Type{Name: name, GoName: GoName(name), Pos: e.key.pos()}
 	l.types[name] = t
 	l.spec.Types = append(l.spec.Types, t)
 	l.typeBodies = append(l.typeBodies, typeBody{t, e.value, what})
@@ -321,7 +321,7 @@ func (l *loader) declareEvent(e entry) {
 		l.errorf(e.key.pos(), ruleDuplicateName, "", "%s stands in %s already", what, other.Pos)
 		return
 	}
-	event := &Event{Name: parts[1], Version: 1, GoName: goName(parts[1]), Pos: e.key.pos(), Current: parts[2] == ""}
+	event := &Event{Name: parts[1], Version: 1, GoName: GoName(parts[1]), Pos: e.key.pos(), Current: parts[2] == ""}
 	if !event.Current {
 		event.Version, _ = strconv.Atoi(parts[2]) // at most six digits
 		event.GoName += "V" + parts[2]

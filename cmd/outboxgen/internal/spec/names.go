@@ -54,16 +54,16 @@ func (d *Destination) ReceiverName() string { return d.GoName + "Receiver" }
 // NewReceiverName makes the receiving side's http.Handler: NewBillingReceiver.
 func (d *Destination) NewReceiverName() string { return "New" + d.GoName + "Receiver" }
 
-// maxGoName bounds an identifier, in characters: what is longer needs a go_name.
-const maxGoName = 120
+// MaxGoName bounds an identifier, in characters: what is longer needs a go_name.
+const MaxGoName = 120
 
-// goName maps a wire name, whatever its text, to an exported Go identifier.
+// GoName maps a wire name, whatever its text, to an exported Go identifier.
 // Letters and digits stay; everything else ends a word; words are
 // capitalised and initialisms are written in capitals. A plus sign is the word
 // Plus, and a minus sign before a leading digit Minus, so that "+1" and "-1"
 // stay apart. A leading digit gets an N, a leading letter without case an X.
 // A name without letters and digits is spelled out.
-func goName(wire string) string {
+func GoName(wire string) string {
 	name := joinedWords(wire)
 	switch first, _ := utf8.DecodeRuneInString(name); {
 	case unicode.IsUpper(first):
@@ -74,9 +74,9 @@ func goName(wire string) string {
 	return "X" + name
 }
 
-// enumValueName is what a value adds to its enum's name, which begins with a
+// EnumValueName is what a value adds to its enum's name, which begins with a
 // capital already.
-func enumValueName(value string) string { return joinedWords(value) }
+func EnumValueName(value string) string { return joinedWords(value) }
 
 // joinedWords are the letters and digits of a Go name, whatever it begins
 // with. It is never empty.
@@ -205,52 +205,10 @@ func checkGoName(name string) error {
 	return nil
 }
 
-// scope is one namespace of the generated code.
-type scope struct {
-	names map[string]declaration
-}
-
-// declaration says what holds a Go name.
-type declaration struct {
-	what string // `event "order.created"`
-	pos  Pos    // zero: the generated package itself
-}
-
-func newScope(reserved []string, what string) *scope {
-	s := &scope{names: make(map[string]declaration, len(reserved))}
-	for _, name := range reserved {
-		s.names[name] = declaration{what: what}
-	}
-	return s
-}
-
-// declare gives the name to what, or reports who holds it and answers false.
-func (s *scope) declare(r *reader, name, what string, pos Pos) bool {
-	if length := utf8.RuneCountInString(name); length > maxGoName {
-		r.errorf(pos, ruleLongGoName, "give it a shorter one with go_name", "%s makes a Go name of %d characters, more than %d", shorten(what), length, maxGoName)
-		return false
-	}
-	held, taken := s.names[name]
-	if !taken {
-		s.names[name] = declaration{what, pos}
-		return true
-	}
-	if held.pos.Line == 0 {
-		r.errorf(pos, ruleNameReserved, "give it another name with go_name", "%s needs the Go name %s, which is %s", what, name, held.what)
-		return false
-	}
-	later := declaration{what, pos}
-	if later.pos.File == held.pos.File && later.pos.Compare(held.pos) < 0 {
-		later, held = held, later
-	}
-	r.errorf(later.pos, ruleNameCollision, "give one of them a go_name", "%s needs the Go name %s, which %s at %s has", later.what, name, held.what, held.pos)
-	return false
-}
-
 // shorten cuts what a message calls a thing.
 func shorten(what string) string {
-	if rs := []rune(what); len(rs) > maxGoName {
-		return string(rs[:maxGoName]) + "…"
+	if rs := []rune(what); len(rs) > MaxGoName {
+		return string(rs[:MaxGoName]) + "…"
 	}
 	return what
 }

@@ -28,8 +28,8 @@ func TestGoName(t *testing.T) {
 		// other scripts
 		"größe": "Größe", "数量": "X数量", "ünit": "Ünit", "naïve_id": "NaïveID", "ŉame": "Xŉame", "Δ": "Δ", "٣": "N٣",
 	} {
-		if got := goName(wire); got != want {
-			t.Errorf("goName(%q) = %s, want %s", wire, got, want)
+		if got := GoName(wire); got != want {
+			t.Errorf("GoName(%q) = %s, want %s", wire, got, want)
 		}
 	}
 }
@@ -39,15 +39,15 @@ func TestGoName(t *testing.T) {
 func TestGoName_Total(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wire := rapid.OneOf(rapid.String(), rapid.StringMatching(`[+\-_a-zA-Z0-9 .]*`)).Draw(t, "wire")
-		name := goName(wire)
+		name := GoName(wire)
 		if err := checkGoName(name); err != nil {
-			t.Fatalf("goName(%q): %v", wire, err)
+			t.Fatalf("GoName(%q): %v", wire, err)
 		}
-		if !token.IsIdentifier("Prefix" + enumValueName(wire)) {
-			t.Fatalf("enumValueName(%q) = %q", wire, enumValueName(wire))
+		if !token.IsIdentifier("Prefix" + EnumValueName(wire)) {
+			t.Fatalf("EnumValueName(%q) = %q", wire, EnumValueName(wire))
 		}
-		if goName(wire) != name {
-			t.Fatalf("goName(%q) changes", wire)
+		if GoName(wire) != name {
+			t.Fatalf("GoName(%q) changes", wire)
 		}
 	})
 }
@@ -57,8 +57,8 @@ func FuzzGoName(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, wire string) {
-		if err := checkGoName(goName(wire)); err != nil && utf8.ValidString(wire) {
-			t.Fatalf("goName(%q): %v", wire, err)
+		if err := checkGoName(GoName(wire)); err != nil && utf8.ValidString(wire) {
+			t.Fatalf("GoName(%q): %v", wire, err)
 		}
 	})
 }

@@ -44,7 +44,7 @@ func (l *loader) fields(n node, what, owner string) []*Field {
 
 // field reads one member; owner is the Go name of what it belongs to.
 func (l *loader) field(e entry, owner string) *Field {
-	f := &Field{Name: e.key.Value, GoName: goName(e.key.Value), Pos: e.key.pos()}
+	f := &Field{Name: e.key.Value, GoName: GoName(e.key.Value), Pos: e.key.pos()}
 	what := fmt.Sprintf("field %q", shorten(f.Name))
 	if length := utf8.RuneCountInString(f.Name); length < 1 || length > maxFieldName {
 		l.errorf(f.Pos, ruleBadFieldName, "", "a field's name has 1 to %d characters, this one has %d", maxFieldName, length)
@@ -320,7 +320,7 @@ func (l *loader) enumValue(n node, what, prefix string) *EnumValue {
 	}
 	v.Value = s
 	if name == "" {
-		name = enumValueName(s)
+		name = EnumValueName(s)
 	}
 	v.GoName = prefix + name
 	return v
