@@ -84,6 +84,13 @@ func (b *Breaker) init(s *settings, name string) {
 	b.closedAt = s.now()
 }
 
+// Config is the breaker's configuration with the defaults filled in.
+func (b *Breaker) Config() Config {
+	c := b.s.Config
+	c.Name = b.Name()
+	return c
+}
+
 // Name is the name that the breaker was made with.
 func (b *Breaker) Name() string { return b.era.Load().refusal.Name }
 

@@ -144,3 +144,10 @@ func TestConfig_OrTakesEveryField(t *testing.T) {
 		t.Errorf("an override is lost: %+v", c)
 	}
 }
+
+func TestBreaker_ConfigHasDefaultsFilledIn(t *testing.T) {
+	c := newBreaker(t, breaker.Config{Name: "billing", RecoveryTime: time.Second}).Config()
+	if c.Name != "billing" || c.FailureThreshold != 3 || c.MaxRecoveryTime != 6*time.Second || c.Lease != time.Minute {
+		t.Fatalf("config %+v", c)
+	}
+}

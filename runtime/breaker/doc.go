@@ -61,9 +61,9 @@
 // generation and reason. event is call_succeeded, call_failed, call_ignored,
 // call_stale, call_rejected_circuit_open or state_transition_<from>_to_<to>,
 // as in state_transition_closed_to_open; an operation that leaves the state
-// as it was has its own name: reset, forced, disabled, open_for. Refusals
-// are reported at once when they begin, then once a second with
-// rejected_calls, the number since the last report; the other calls with
-// Detail EveryCall. error_type is a type or a class, never an error's text,
-// so that no secret of a URL reaches a log.
+// as it was has its own name: reset, forced, disabled. Refusals are reported
+// at once when they begin, then once a second with rejected_calls, the number
+// since the last report; the other calls with Detail EveryCall. error_type is
+// a type or a class, never an error's text, so that no secret of a URL reaches
+// a log.
 package breaker

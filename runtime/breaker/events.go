@@ -89,6 +89,9 @@ func (b *Breaker) reportTransition(old, e *era, cause Cause, r result) {
 	if q == nil {
 		return
 	}
+	if cause == CauseOpenFor && old.state == Open {
+		return // it only stays open for longer
+	}
 	b.queueRefusals(old, old.refusal.Reason) // those that the samples left out
 	q.nextSample.Store(0)                    // the first refusal of an era is reported
 	rep := b.describe("state_transition_"+strings.ToLower(old.state.String())+"_to_"+strings.ToLower(e.state.String()), e)

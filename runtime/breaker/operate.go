@@ -57,6 +57,19 @@ func (b *Breaker) OpenFor(d time.Duration) {
 	b.become(b.openEra(d), CauseOpenFor, result{})
 }
 
+// Recovered closes the breaker as if its probes had succeeded, for a recovery
+// that was found elsewhere. It does nothing when the breaker is closed, forced
+// open or disabled.
+func (b *Breaker) Recovered() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e := b.era.Load(); e.state == Closed || e.refusal.Reason == ReasonForced {
+		return
+	}
+	b.attempt = 0
+	b.become(b.newEra(Closed), CauseRecovered, result{})
+}
+
 // Refusal makes the error that refuses a call for a reason which is not this
 // breaker's own, such as a limit that its fleet shares.
 func (b *Breaker) Refusal(r Reason) *OpenError {

@@ -113,6 +113,27 @@ func TestOpenFor(t *testing.T) {
 	wantState(t, b, breaker.Closed)
 }
 
+func TestRecovered(t *testing.T) {
+	b, clock := halfOpen(t, breaker.Config{})
+	old := acquire(t, b)
+	b.Recovered()
+	wantState(t, b, breaker.Closed)
+	old.Done(breaker.Failure)
+	if n := b.Counts().ConsecutiveFailures; n != 0 {
+		t.Fatalf("%d failures of an earlier time", n)
+	}
+	report(t, b, breaker.Failure, 2)
+	b.Recovered() // it is closed: its failures stay
+	report(t, b, breaker.Failure, 1)
+	wantState(t, b, breaker.Open)
+	b.Recovered()
+	wantState(t, b, breaker.Closed)
+	b.ForceOpen()
+	b.Recovered()
+	clock.Advance(time.Hour)
+	refusal(t, b, breaker.ReasonForced)
+}
+
 func TestRefusal(t *testing.T) {
 	b := newBreaker(t, breaker.Config{Name: "fleet", Random: highest})
 	e := b.Refusal(breaker.ReasonHalfOpen)

@@ -34,24 +34,25 @@ func TestPermit_ZeroDoesNothing(t *testing.T) {
 	p.DoneError(t.Context(), errDown)
 }
 
-func TestPermit_OfAnotherBreaker(t *testing.T) {
+func TestPermit_Then(t *testing.T) {
+	b := newBreaker(t, breaker.Config{})
 	var calls atomic.Int64
-	done := func(o breaker.Outcome, err error) {
-		if calls.Add(1); o != breaker.Failure || err != errDown {
-			t.Errorf("reported %v, %v", o, err)
+	p := acquire(t, b)
+	p.Then(func(o breaker.Outcome) {
+		if calls.Add(1); o != breaker.Failure || b.Counts().Failures != 1 {
+			t.Errorf("told %v with %d failures counted", o, b.Counts().Failures)
 		}
-	}
-	p := breaker.NewPermit(done)
+	})
 	crowd(8, func() { p.DoneError(t.Context(), errDown) })
 	if calls.Load() != 1 {
-		t.Fatalf("reported %d times", calls.Load())
+		t.Fatalf("told %d times", calls.Load())
 	}
-	// The record's next user must not reach done.
-	b := newBreaker(t, breaker.Config{})
+	// The record's next user must not be told of.
 	report(t, b, breaker.Failure, 1)
-	if calls.Load() != 1 || b.Counts().Failures != 1 {
-		t.Fatal("a permit reported to the breaker of an earlier one")
+	if calls.Load() != 1 || b.Counts().Failures != 2 {
+		t.Fatal("a permit told the listener of an earlier one")
 	}
+	breaker.Permit{}.Then(nil)
 }
 
 func TestPaths_DoNotAllocate(t *testing.T) {

@@ -27,6 +27,7 @@ const (
 	CauseProbes       Cause = "probes"         // HalfOpenMaxCalls successes
 	CauseProbeFailed  Cause = "probe_failed"   // or was slow
 	CauseOpenFor      Cause = "open_for"       // OpenFor was called
+	CauseRecovered    Cause = "recovered"      // Recovered was called
 	CauseForced       Cause = "forced"         // ForceOpen was called
 	CauseDisabled     Cause = "disabled"       // Disable was called
 	CauseReset        Cause = "reset"          // Reset was called
@@ -68,7 +69,9 @@ func (b *Breaker) become(e *era, cause Cause, r result) *era {
 			b.window.clear()
 		}
 	case Open:
-		b.counts.opened.Add(1)
+		if old.state != Open {
+			b.counts.opened.Add(1)
+		}
 	}
 	b.reportTransition(old, e, cause, r)
 	return e
