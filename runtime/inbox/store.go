@@ -36,7 +36,10 @@ type Entry struct {
 type Result int
 
 const (
+	// Applied: fn was called and its transaction is committed.
 	Applied Result = iota + 1
+	// Duplicate: the row was there, with the same fingerprint.
 	Duplicate
+	// Mismatch: the row was there, with another fingerprint.
 	Mismatch
 )
