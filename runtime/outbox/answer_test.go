@@ -383,3 +383,48 @@ func TestHandlerSender_MapsErrors(t *testing.T) {
 		t.Error("the marked error cannot be found")
 	}
 }
+
+// Case D-04: an endpoint that always times out.
+func TestAnswer_TimeoutsAreSpentLikeAnyFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemStore()
+		s.put("", "a")
+		attempts := 0
+		dest, err := HandlerDestination("a", HandlerFunc(func(ctx context.Context, _ *Delivery) error {
+			attempts++
+			<-ctx.Done()
+			return ctx.Err()
+		}), HandlerConfig{Timeout: time.Second, Retry: RetryPolicy{MaxAttempts: 3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, stop := start(t, s, Config{}, dest)
+		s.await(all(DeadLetter))
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if attempts != 3 || s.rows[0].kind != FailureExhausted || s.rows[0].lastError != context.DeadlineExceeded.Error() {
+			t.Errorf("%d attempts, %s: %q", attempts, s.rows[0].kind, s.rows[0].lastError)
+		}
+		if st := d.Stats().Destinations[0]; st.Failed != 3 || st.DeadLetters != 1 {
+			t.Errorf("stats %+v", st)
+		}
+	})
+}
+
+func TestAnswer_MaxAgeIsAskedOfTheClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemStore()
+		s.put("", "a")
+		d, stop := start(t, s, Config{}, Destination{Name: "a", MaxAge: time.Minute, Retry: RetryPolicy{Base: 10 * time.Second, Cap: 10 * time.Second}, Sender: senderFunc(func(context.Context, *Delivery) Outcome {
+			return failed("no")
+		})})
+		s.await(all(DeadLetter))
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if s.rows[0].kind != FailureExpired || d.Stats().Destinations[0].DeadLetters != 1 {
+			t.Errorf("kind %s, stats %+v", s.rows[0].kind, d.Stats())
+		}
+	})
+}

@@ -139,6 +139,9 @@ func (c *claimer) collect(now time.Time) (next time.Time) {
 
 // collectSuspect lets one lane ask for a suspect if the process holds none.
 func (c *claimer) collectSuspect(now time.Time) {
+	if c.d.settler.behind() {
+		return
+	}
 	l, room := c.d.suspects.offer(c.d.lanes, now)
 	if l == nil {
 		return

@@ -113,18 +113,6 @@ func all(status Status) func([]*memRow) bool {
 	}
 }
 
-// expireLeases ends every lease, as if the processes had been dead for long.
-func (s *memStore) expireLeases() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.rows {
-		if r.status == Processing {
-			r.due = time.Now().Add(-time.Second)
-		}
-	}
-	s.touch()
-}
-
 // lease claims the row of e for another process, which will never answer.
 func (s *memStore) lease(e *Event, dest string, d time.Duration) {
 	s.mu.Lock()

@@ -17,6 +17,9 @@ const (
 	// settleTries is how often a transaction is tried before it is split, in
 	// case one settlement spoils it for the others.
 	settleTries = 3
+	// settlePatience is how long after its lease's end an outcome that the
+	// store refuses is still offered to it.
+	settlePatience = time.Minute
 )
 
 // entry is a settlement on its way to the store.
@@ -27,6 +30,8 @@ type entry struct {
 	leaseEnd time.Time
 	suspect  bool
 	faults   int // with a local fault: how many in a row
+	// refused counts how often the store refused it on its own.
+	refused int
 	// joined: belongs into one transaction with the entry after it.
 	joined bool
 	// trip: the breaker has opened; its pause is stored ahead.
@@ -52,6 +57,7 @@ type settler struct {
 	pending []entry
 	closed  bool
 	giveUp  time.Time // once closed: when to stop trying
+	parked  int       // groups that wait to be tried again on their own
 
 	// Of the goroutine:
 	spare       []entry
@@ -122,7 +128,7 @@ func (s *settler) next() []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.pending) == 0 {
-		if s.closed {
+		if s.closed && s.parked == 0 {
 			return nil
 		}
 		s.work.Wait()
@@ -134,10 +140,14 @@ func (s *settler) next() []entry {
 }
 
 // chunk is the size of the first chunk of entries: at least one group, and
-// else as many whole groups as fit in limit.
+// else as many whole groups as fit in limit. A group that was refused is a
+// chunk of its own.
 func chunk(entries []entry, limit int) int {
 	size := 0
 	for i, e := range entries {
+		if e.refused > 0 && i == size && size > 0 {
+			return size
+		}
 		if e.joined && i+1 < len(entries) {
 			continue
 		}
@@ -145,6 +155,9 @@ func chunk(entries []entry, limit int) int {
 			return size
 		}
 		size = i + 1
+		if e.refused > 0 {
+			return size
+		}
 	}
 	return size
 }
@@ -161,34 +174,53 @@ func (s *settler) record(ctx context.Context, entries []entry) {
 			s.recovered()
 			return
 		}
-		s.failing.Store(true)
 		s.lastError = err
+		s.failing.Store(true)
 		s.d.log.Error("could not record outcomes: trying again", "error", err, "deliveries", len(entries), "backoff_seconds", backoff.Seconds())
 		if s.outOfPatience() {
 			s.unwritten += len(entries)
 			s.abandon(entries)
 			return
 		}
-		if tries >= settleTries {
-			if half := chunk(entries, len(entries)/2); half < len(entries) {
-				s.record(ctx, entries[:half])
-				s.record(ctx, entries[half:])
+		if tries >= settleTries || entries[0].refused > 0 {
+			half := chunk(entries, len(entries)/2)
+			if half == len(entries) {
+				s.refuse(entries)
 				return
 			}
-			s.recovered() // it may be these settlements alone
-			if entries[0].leaseEnd.Before(s.lastSuccess) {
-				// Others got through after its lease ended: this one never will.
-				s.abandon(entries)
-				return
-			}
-			if s.requeue(entries) {
-				time.Sleep(backoff)
-				return
-			}
+			s.record(ctx, entries[:half])
+			s.record(ctx, entries[half:])
+			return
 		}
 		time.Sleep(backoff)
 		backoff = min(2*backoff, settleBackoffMax)
 	}
+}
+
+// refuse puts aside a group that the store does not take, so that it delays no
+// other, and lets go of it when its lease has ended for long or others got
+// through since.
+func (s *settler) refuse(group []entry) {
+	s.recovered() // it may be these settlements alone
+	if end := group[0].leaseEnd; end.Before(s.lastSuccess) || time.Since(end) > settlePatience {
+		s.abandon(group)
+		return
+	}
+	group = append([]entry(nil), group...)
+	for i := range group {
+		group[i].refused++
+	}
+	backoff := backoffLimit(settleBackoffMin, settleBackoffMax, group[0].refused)
+	s.mu.Lock()
+	s.parked++
+	s.mu.Unlock()
+	time.AfterFunc(backoff, func() {
+		s.mu.Lock()
+		s.parked--
+		s.pending = append(s.pending, group...)
+		s.mu.Unlock()
+		s.work.Signal()
+	})
 }
 
 // recovered lets claims go on.
@@ -199,15 +231,12 @@ func (s *settler) recovered() {
 	}
 }
 
-// requeue puts a group that fails behind others that wait; false if none do.
-func (s *settler) requeue(group []entry) bool {
+// behind reports that outcomes wait which the store did not take: their leases
+// may have ended, and must not be taken for another process's.
+func (s *settler) behind() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.pending) == 0 {
-		return false
-	}
-	s.pending = append(s.pending, group...)
-	return true
+	return s.parked > 0 || s.failing.Load()
 }
 
 func (s *settler) outOfPatience() bool {

@@ -217,7 +217,7 @@ func TestPurge_NegativeRetentionKeepsEvents(t *testing.T) {
 		s := newMemStore()
 		s.put("", "a")
 		var r recorder
-		d, _ := start(t, s, Config{Retention: -1}, Destination{Name: "a", Sender: r.sender()})
+		d, _ := start(t, s, Config{Retention: -1, PollInterval: 24 * time.Hour}, Destination{Name: "a", Sender: r.sender()})
 		time.Sleep(1000 * time.Hour)
 		synctest.Wait()
 		if n := d.Stats().Purged; n != 0 {
