@@ -26,55 +26,53 @@ func (p Permit) Then(done func(Outcome)) {
 // of a permit counts. A permit that is never reported keeps its slot, if it
 // holds one, until the lease ends.
 func (p Permit) Done(o Outcome) {
-	if r, ok := p.end(); ok {
-		r.report(o, nil)
+	b, c, done := p.end()
+	if b == nil {
+		return
+	}
+	b.settle(c, o, nil)
+	if done != nil {
+		done(o)
 	}
 }
 
 // DoneError reports the call by its error, which Config.Classify judges as
 // it does for Do. ctx is the one that the call was made with.
 func (p Permit) DoneError(ctx context.Context, err error) {
-	r, ok := p.end()
-	if !ok {
+	b, c, done := p.end()
+	if b == nil {
 		return
 	}
 	o := Neutral // a classifier that panics blames nobody
-	defer func() { r.report(o, err) }()
-	o = r.breaker.s.Classify(ctx, err)
+	defer func() {
+		b.settle(c, o, err)
+		if done != nil {
+			done(o)
+		}
+	}()
+	o = b.s.Classify(ctx, err)
 }
 
-// end takes what the permit's record holds, once.
-func (p Permit) end() (held, bool) {
+// end takes what the permit's record holds, once: else b is nil.
+func (p Permit) end() (b *Breaker, c call, done func(Outcome)) {
 	r := p.r
 	if r == nil || !r.turn.CompareAndSwap(p.turn, p.turn+1) {
-		return held{}, false
+		return nil, call{}, nil
 	}
-	h := r.held
+	b, c, done = r.breaker, r.call, r.done
 	r.done = nil
 	records.Put(r)
-	return h, true
-}
-
-// held is where a permit's report goes.
-type held struct {
-	breaker *Breaker
-	call    call
-	done    func(Outcome) // may be nil
-}
-
-func (h *held) report(o Outcome, err error) {
-	h.breaker.settle(h.call, o, err)
-	if h.done != nil {
-		h.done(o)
-	}
+	return b, c, done
 }
 
 // record is what a Permit points to. It is used again for later permits, and
 // turn tells them apart: that makes Done count once without an allocation.
 type record struct {
-	turn atomic.Uint64
-	held
-	_ [16]byte // two records never share a cache line
+	turn    atomic.Uint64
+	breaker *Breaker
+	call    call
+	done    func(Outcome) // may be nil
+	_       [16]byte      // two records never share a cache line
 }
 
 // records holds no state, only memory to be used again. One pool serves all
