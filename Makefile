@@ -1,6 +1,6 @@
 # The same commands here and in CI. `make` alone lists them.
 
-# Every module of go.work but tools/, which holds no package of ours.
+# Every module of go.work but tools/, which has no tests.
 MODULES  = $(filter-out %/tools,$(shell go list -m -f '{{.Dir}}'))
 PACKAGES = $(addsuffix /...,$(MODULES))
 
@@ -13,7 +13,7 @@ SCHEMA = examples/orders/events/events.schema.json
 TIMEOUT = 15m
 
 .DEFAULT_GOAL = help
-.PHONY: help demo test race lint fmt generate verify fuzz bench
+.PHONY: help demo test race soak lint fmt generate verify fuzz bench
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +30,8 @@ race: ## run every test under the race detector (needs a C compiler)
 lint: ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); \
 	  if [ -n "$$unformatted" ]; then echo "not gofmt-clean (make fmt):"; echo "$$unformatted"; exit 1; fi
-	go vet $(PACKAGES)
-	go tool staticcheck $(PACKAGES)
+	go vet $(PACKAGES) ./tools/...
+	go tool staticcheck $(PACKAGES) ./tools/...
 	cd bench && go vet ./...
 
 fmt: ## format the Go code
@@ -46,6 +46,9 @@ verify: ## fail when a generated file is not what generate would write
 	@set -e; for f in $(SQLC); do echo "sqlc diff -f $$f"; go tool sqlc diff -f $$f; done
 	@set -e; for d in $(SPECS); do echo "outboxgen generate --check -C $$d"; go run ./cmd/outboxgen generate --check -C $$d; done
 	go run ./cmd/outboxgen schema --for-spec | diff -q - $(SCHEMA)
+
+soak: ## run the tests with their long settings (an hour or more)
+	OUTBOXGEN_SOAK=1 go test -timeout 3h $(PACKAGES)
 
 FUZZTIME = 5s
 fuzz: ## run each fuzz target for FUZZTIME (5s)
