@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 )
 
 // barrier makes sure that everything committed so far, by any process, is on
@@ -28,7 +29,7 @@ type barrier struct {
 
 	turn   sync.Mutex // guards what follows; held while syncing
 	wal    syncFile
-	broken error
+	broken atomic.Pointer[Error] // may be read without turn
 }
 
 // files is the file system; tests make it fail.
@@ -79,18 +80,19 @@ func (b *barrier) sync() error {
 }
 
 func (b *barrier) syncWAL() error {
-	if b.broken != nil {
-		return b.broken
+	if broken := b.broken.Load(); broken != nil {
+		return broken
 	}
 	err := b.follow()
 	if err == nil {
 		err = b.wal.Sync()
 	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		b.broken = &Error{Op: "sync", Path: b.path, Kind: ErrNotSynced, Err: err, Hint: "nothing is sent until a complete checkpoint has been synced"}
-		return b.broken
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return err
 	}
-	return err
+	broken := &Error{Op: "sync", Path: b.path, Kind: ErrNotSynced, Err: err, Hint: "nothing is sent until a complete checkpoint has been synced"}
+	b.broken.Store(broken)
+	return broken
 }
 
 // follow sees to it that b.wal is the file that has the name now.
@@ -130,21 +132,25 @@ func (b *barrier) follow() error {
 // since what it has lost would make recovery stop early and bring old pages
 // back over new ones.
 func (b *barrier) ready(ctx context.Context) error {
+	if b.broken.Load() == nil {
+		return nil
+	}
 	b.turn.Lock()
 	defer b.turn.Unlock()
-	if b.broken == nil {
+	broken := b.broken.Load()
+	if broken == nil {
 		return nil
 	}
 	if err := b.checkpoint(ctx); err != nil {
-		return fmt.Errorf("%w; a checkpoint that would make it good failed: %w", b.broken, err)
+		return fmt.Errorf("%w; a checkpoint that would make it good failed: %w", broken, err)
 	}
 	if err := b.follow(); err != nil {
-		return err
+		return fmt.Errorf("%w; after a checkpoint: %w", broken, err)
 	}
 	if err := b.wal.Sync(); err != nil {
-		return fmt.Errorf("%w, and again: %w", b.broken, err)
+		return fmt.Errorf("%w; and again, after a checkpoint: %w", broken, err)
 	}
-	b.broken = nil
+	b.broken.Store(nil)
 	return nil
 }
 

@@ -137,7 +137,7 @@ UNION ALL SELECT 'dead letter ' || id || ' without its delivery' FROM dead_lette
   SELECT 1 FROM outbox AS o JOIN outbox_delivery AS d ON d.seq = o.seq WHERE o.id = q.original_event_id AND d.destination = q.destination AND d.status = 'DEAD_LETTER')
 UNION ALL SELECT 'held dead letter ' || seq || ' without its row' FROM outbox_delivery AS d WHERE status = 'DEAD_LETTER' AND in_line = 1 AND NOT EXISTS (
   SELECT 1 FROM outbox AS o JOIN dead_letter_queue AS q ON q.original_event_id = o.id WHERE o.seq = d.seq AND q.destination = d.destination)`
-	rows, err := s.readers.QueryContext(ctx, wrong)
+	rows, err := s.reads.QueryContext(ctx, wrong)
 	if err != nil {
 		return err
 	}

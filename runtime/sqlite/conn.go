@@ -65,9 +65,10 @@ type conn struct {
 	pool  *connector
 	cache map[string]*statement
 
-	open  bool // a transaction is
-	doubt bool // an error since its begin may have ended it
-	pages int  // of the WAL, as last told to the writer
+	open   bool // a transaction is
+	doubt  bool // an error since its begin may have ended it
+	broken bool // a transaction could not be ended
+	pages  int  // of the WAL, as last told to the writer
 }
 
 // ExecContext implements driver.ExecerContext.
@@ -133,6 +134,11 @@ func (c *conn) stillOpen() error {
 		return err
 	}
 	return errTransactionLost
+}
+
+// IsValid implements driver.Validator.
+func (c *conn) IsValid() bool {
+	return !c.broken && c.sqliteConn.IsValid()
 }
 
 // Close implements driver.Conn.

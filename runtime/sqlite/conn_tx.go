@@ -17,12 +17,24 @@ func (c *conn) BeginTx(ctx context.Context, _ driver.TxOptions) (driver.Tx, erro
 		ctx = wait
 	}
 	if err := c.run(ctx, c.pool.begin); err != nil {
-		// A context that ended at the last moment may hide a success.
-		_ = c.run(context.Background(), "ROLLBACK")
+		c.rollback() // a context that ended at the last moment may hide a success
 		return nil, err
 	}
 	c.open, c.doubt = true, false
 	return transaction{c}, nil
+}
+
+// rollback ends the transaction, if there is still one. A connection on which
+// that fails does not go back to the pool.
+func (c *conn) rollback() {
+	c.open = false
+	if c.run(context.Background(), "ROLLBACK") == nil {
+		return
+	}
+	if c.run(context.Background(), "BEGIN") == nil && c.run(context.Background(), "ROLLBACK") == nil {
+		return // there was none
+	}
+	c.broken = true
 }
 
 func (c *conn) run(ctx context.Context, query string) error {
@@ -42,8 +54,7 @@ func (t transaction) Commit() error {
 	}
 	err := t.conn.run(context.Background(), "COMMIT")
 	if err != nil {
-		t.conn.open = false
-		_ = t.conn.run(context.Background(), "ROLLBACK") // unless the error was that there is none
+		t.conn.rollback()
 	}
 	t.end(err == nil)
 	return err
@@ -51,15 +62,9 @@ func (t transaction) Commit() error {
 
 // Rollback implements driver.Tx.
 func (t transaction) Rollback() error {
-	err := t.conn.stillOpen()
-	t.conn.open = false
-	if err == nil {
-		err = t.conn.run(context.Background(), "ROLLBACK")
-	} else if err == errTransactionLost {
-		err = nil
-	}
+	t.conn.rollback()
 	t.end(false)
-	return err
+	return nil
 }
 
 func (t transaction) end(committed bool) {

@@ -19,7 +19,7 @@ func (s *Store) DeadLetters(ctx context.Context, f outbox.DeadLetterFilter) ([]o
 	if f.Limit <= 0 {
 		f.Limit = outbox.DefaultPage
 	}
-	rows, err := s.deadLetters(ctx, sqlitedb.New(s.readers), f, math.MaxInt64, f.Limit)
+	rows, err := s.deadLetters(ctx, sqlitedb.New(s.reads), f, math.MaxInt64, f.Limit)
 	if err != nil {
 		return nil, explain("list the dead letters of", s.path, err)
 	}
@@ -89,7 +89,7 @@ func (s *Store) Discard(ctx context.Context, f outbox.DeadLetterFilter, mode out
 // there now, page by page, drops their rows and arranges their lines. What it
 // returns was done, also when there is an error.
 func (s *Store) eachDeadLetter(ctx context.Context, f outbox.DeadLetterFilter, mode outbox.Mode, change func(line, sqlitedb.DeadLettersRow) error) ([]outbox.DeadLetterInfo, error) {
-	last, err := sqlitedb.New(s.readers).LastDeadLetter(ctx)
+	last, err := sqlitedb.New(s.reads).LastDeadLetter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (s *Store) eachDeadLetter(ctx context.Context, f outbox.DeadLetterFilter, m
 
 func (s *Store) page(ctx context.Context, f outbox.DeadLetterFilter, mode outbox.Mode, last int64, size int, change func(line, sqlitedb.DeadLettersRow) error) (rows []sqlitedb.DeadLettersRow, err error) {
 	if mode == outbox.DryRun {
-		return s.deadLetters(ctx, sqlitedb.New(s.readers), f, last, size)
+		return s.deadLetters(ctx, sqlitedb.New(s.reads), f, last, size)
 	}
 	err = s.inTx(ctx, func(tx *sql.Tx) error {
 		l := line{q: sqlitedb.New(tx), now: s.micros()}
@@ -138,7 +138,7 @@ func (s *Store) page(ctx context.Context, f outbox.DeadLetterFilter, mode outbox
 				return err
 			}
 		}
-		s.w.wakes = true
+		s.w.wakes.Store(true)
 		return nil
 	})
 	return rows, err
@@ -147,7 +147,7 @@ func (s *Store) page(ctx context.Context, f outbox.DeadLetterFilter, mode outbox
 // Attempts implements outbox.Admin: the failed ones, at most AttemptsKept of
 // each delivery. An empty destination stands for all.
 func (s *Store) Attempts(ctx context.Context, eventID, destination string) ([]outbox.AttemptInfo, error) {
-	rows, err := sqlitedb.New(s.readers).Attempts(ctx, sqlitedb.AttemptsParams{EventID: eventID, Destination: orNull(destination)})
+	rows, err := sqlitedb.New(s.reads).Attempts(ctx, sqlitedb.AttemptsParams{EventID: eventID, Destination: orNull(destination)})
 	if err != nil {
 		return nil, explain("list the attempts in", s.path, err)
 	}

@@ -26,13 +26,13 @@ func (s *Store) SetDestination(ctx context.Context, c outbox.DestinationChange) 
 			until := later(now, c.For)
 			return q.PauseDestination(background, sqlitedb.PauseDestinationParams{Destination: c.Destination, Until: &until, Reason: textOrNull(reason), Now: now})
 		case outbox.Resume:
-			s.w.wakes = true
+			s.w.wakes.Store(true)
 			return q.ResumeDestination(background, sqlitedb.ResumeDestinationParams{Now: now, Destination: c.Destination})
 		case outbox.Disable:
 			reason = cmp.Or(reason, "disabled")
 			return q.DisableDestination(background, sqlitedb.DisableDestinationParams{Destination: c.Destination, Reason: &reason, Now: now})
 		case outbox.Enable:
-			s.w.wakes = true
+			s.w.wakes.Store(true)
 			return q.EnableDestination(background, sqlitedb.EnableDestinationParams{Now: now, Destination: c.Destination})
 		}
 		return fmt.Errorf("action %d is none", c.Action)
@@ -49,7 +49,7 @@ func (s *Store) Destinations(ctx context.Context) ([]outbox.DestinationState, er
 }
 
 func (s *Store) destinations(ctx context.Context) ([]outbox.DestinationState, error) {
-	tx, err := s.readers.BeginTx(ctx, nil) // one snapshot for all counts
+	tx, err := s.reads.BeginTx(ctx, nil) // one snapshot for all counts
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,10 @@ func (r received) Apply(ctx context.Context, e inbox.Entry, fn func(ctx context.
 	if err := r.s.barrier.ready(ctx); err != nil {
 		return 0, err
 	}
-	return result, r.s.barrier.sync()
+	if err := r.s.barrier.sync(); err != nil {
+		return 0, err
+	}
+	return result, nil
 }
 
 // Purge implements inbox.Store.

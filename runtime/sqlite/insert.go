@@ -148,7 +148,8 @@ func (ins *inserting) one(rec outbox.Record) (outbox.Receipt, error) {
 		}
 	}
 	if ins.own {
-		ins.s.w.wakes, ins.s.w.lastSeq = true, seq
+		ins.s.w.wakes.Store(true)
+		ins.s.w.lastSeq.Store(seq)
 	}
 	return outbox.Receipt{ID: rec.ID, IdempotencyKey: rec.IdempotencyKey}, nil
 }
@@ -156,11 +157,13 @@ func (ins *inserting) one(rec outbox.Record) (outbox.Receipt, error) {
 // undo returns err. When what should have undone the failed part failed as
 // well, the whole transaction goes: nobody may commit half an event.
 func (ins *inserting) undo(err error, undone ...error) error {
-	failed := errors.Join(undone...)
-	if failed == nil {
-		return err
+	for _, failed := range undone {
+		if failed != nil && !errors.Is(failed, errTransactionLost) {
+			_ = ins.tx.Rollback()
+			return fmt.Errorf("%w; that could not be undone (%v), so the transaction was rolled back", err, failed)
+		}
 	}
-	return errors.Join(err, fmt.Errorf("the transaction was rolled back, since the insert could not be undone: %w", failed), ins.tx.Rollback())
+	return err
 }
 
 func (ins *inserting) delivery(seq int64, key string, r outbox.Route) error {

@@ -13,7 +13,7 @@ const mendedAtOnce = 500
 // Mend implements outbox.Store. A key loses its turn only by hand edits; that
 // two of one key have it is what a unique index forbids.
 func (s *Store) Mend(ctx context.Context) (int, error) {
-	keys, err := sqlitedb.New(s.readers).KeysWithoutTurn(ctx)
+	keys, err := sqlitedb.New(s.reads).KeysWithoutTurn(ctx)
 	if err != nil {
 		return 0, explain("look for stranded keys in", s.path, err)
 	}
@@ -27,7 +27,7 @@ func (s *Store) Mend(ctx context.Context) (int, error) {
 					return err
 				}
 			}
-			s.w.wakes = true
+			s.w.wakes.Store(true)
 			return nil
 		})
 		if err != nil {

@@ -15,9 +15,9 @@ const movedAtOnce = 200
 // Move implements outbox.Admin. A delivery whose lease has ended is moved as a
 // suspect.
 func (s *Store) Move(ctx context.Context, m outbox.Move) (outbox.MoveResult, error) {
-	var total outbox.MoveResult
+	var all outbox.MoveResult
 	if m.From == "" || m.To == "" || m.From == m.To {
-		return total, errors.New("sqlite: move deliveries: From and To must be two destinations")
+		return all, errors.New("sqlite: move deliveries: From and To must be two destinations")
 	}
 	for after := int64(0); ; {
 		var rows []sqlitedb.MovableRow
@@ -28,9 +28,9 @@ func (s *Store) Move(ctx context.Context, m outbox.Move) (outbox.MoveResult, err
 		var moved outbox.MoveResult
 		var err error
 		if m.Mode == outbox.DryRun {
-			err = batch(sqlitedb.New(s.readers))
+			err = batch(sqlitedb.New(s.reads))
 			for _, r := range rows {
-				count(&moved, r, s.micros())
+				tally(&moved, r, s.micros())
 			}
 		} else {
 			err = s.inTx(ctx, func(tx *sql.Tx) error {
@@ -40,14 +40,14 @@ func (s *Store) Move(ctx context.Context, m outbox.Move) (outbox.MoveResult, err
 				}
 				moved = outbox.MoveResult{}
 				for _, r := range rows {
-					if !count(&moved, r, l.now) {
+					if !tally(&moved, r, l.now) {
 						continue
 					}
 					if err := l.move(m, r); err != nil {
 						return err
 					}
 				}
-				s.w.wakes = true
+				s.w.wakes.Store(true)
 				return nil
 			})
 		}
@@ -55,27 +55,27 @@ func (s *Store) Move(ctx context.Context, m outbox.Move) (outbox.MoveResult, err
 			err = ctx.Err()
 		}
 		if err != nil {
-			return total, explain("move deliveries of "+m.From+" in", s.path, err)
+			return all, explain("move deliveries of "+m.From+" in", s.path, err)
 		}
-		total.Moved, total.Leased, total.Existing = total.Moved+moved.Moved, total.Leased+moved.Leased, total.Existing+moved.Existing
+		all.Moved, all.Leased, all.Existing = all.Moved+moved.Moved, all.Leased+moved.Leased, all.Existing+moved.Existing
 		if len(rows) < movedAtOnce {
-			return total, nil
+			return all, nil
 		}
 		after = rows[len(rows)-1].Seq
 	}
 }
 
-// count says whether r may be moved and counts it.
-func count(total *outbox.MoveResult, r sqlitedb.MovableRow, now int64) bool {
+// tally says whether r may be moved and counts it.
+func tally(sum *outbox.MoveResult, r sqlitedb.MovableRow, now int64) bool {
 	switch {
 	case r.Status == string(outbox.Processing) && r.AvailableAt > now:
-		total.Leased++
+		sum.Leased++
 		return false
 	case r.Existing:
-		total.Existing++
+		sum.Existing++
 		return false
 	}
-	total.Moved++
+	sum.Moved++
 	return true
 }
 

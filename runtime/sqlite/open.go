@@ -77,14 +77,13 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	probes, err := pool(readerDSN(path, o.BusyTimeout), "BEGIN", nil, 1)
-	if err != nil {
+	if s.reads, err = pool(readerDSN(path, o.BusyTimeout), "BEGIN", nil, ownReaders); err != nil {
 		return nil, err
 	}
 
 	s.ckpt = newCheckpointer(s, checkpoints)
 	s.barrier = newBarrier(s.path+"-wal", s.ckpt.empty)
-	s.watch = newWatch(s, probes, o.NoFileWatch)
+	s.watch = newWatch(s, o.NoFileWatch)
 	s.w.onWake, s.w.onPages = s.watch.signal, s.ckpt.wrote
 	s.tasks.Go(func() { s.ckpt.run(background) })
 	return s, nil
@@ -172,6 +171,9 @@ func create(path string) (string, error) {
 	return path, nil
 }
 
+// ownReaders is how many connections the store reads with: Watch keeps one.
+const ownReaders = 3
+
 // walLimit is the size to which SQLite cuts the -wal when it begins it anew.
 const walLimit = 16 << 20
 
@@ -183,6 +185,7 @@ func writerDSN(path string, busy time.Duration) string {
 		"synchronous(NORMAL)",
 		"foreign_keys(1)",
 		"wal_autocheckpoint(0)",
+		"checkpoint_fullfsync(1)", // macOS: its fsync alone does not reach the disk
 		fmt.Sprintf("journal_size_limit(%d)", walLimit),
 		"cache_size(-8192)",
 	)

@@ -28,7 +28,7 @@ func (s *Store) Purge(ctx context.Context, retention time.Duration, limit int) (
 	before := s.micros() - later(0, retention)
 	removed := 0
 	for removed < limit {
-		window, err := sqlitedb.New(s.readers).PurgeWindow(ctx, sqlitedb.PurgeWindowParams{Before: before, After: s.purged.seq, Batch: purgeWindow})
+		window, err := sqlitedb.New(s.reads).PurgeWindow(ctx, sqlitedb.PurgeWindowParams{Before: before, After: s.purged.seq, Batch: purgeWindow})
 		if err != nil {
 			return removed, explain("look for events to purge in", s.path, err)
 		}

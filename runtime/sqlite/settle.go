@@ -37,7 +37,7 @@ func (s *Store) Settle(ctx context.Context, settlements []outbox.Settlement) ([]
 			}
 		}
 		lost = t.lost
-		s.w.wakes = t.wakes
+		s.w.wakes.Store(t.wakes)
 		return nil
 	})
 	if err != nil {

@@ -18,7 +18,8 @@ type Store struct {
 	now     func() time.Time
 	log     *slog.Logger
 	w       *writer
-	readers *sql.DB
+	readers *sql.DB // the user's
+	reads   *sql.DB // our own: nobody else can use them up
 	barrier *barrier
 	ckpt    *checkpointer
 	watch   *watch
@@ -71,7 +72,7 @@ func (s *Store) Close() error {
 		s.stop()
 		s.watch.close()
 		s.tasks.Wait()
-		err = errors.Join(s.barrier.close(), s.watch.probes.Close(), s.readers.Close(), s.ckpt.db.Close(), s.w.db.Close())
+		err = errors.Join(s.barrier.close(), s.reads.Close(), s.readers.Close(), s.ckpt.db.Close(), s.w.db.Close())
 	})
 	return err
 }

@@ -2,14 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"sync"
 )
 
 // watch tells of commits that may have made something claimable.
 type watch struct {
 	s      *Store
-	probes *sql.DB
 	noFile bool
 
 	mu       sync.Mutex
@@ -18,8 +16,8 @@ type watch struct {
 	stopFile context.CancelFunc // nil until the first Watch
 }
 
-func newWatch(s *Store, probes *sql.DB, noFile bool) *watch {
-	return &watch{s: s, probes: probes, noFile: noFile, channels: make(map[chan struct{}]struct{})}
+func newWatch(s *Store, noFile bool) *watch {
+	return &watch{s: s, noFile: noFile, channels: make(map[chan struct{}]struct{})}
 }
 
 // signal wakes everybody who watches.
@@ -72,7 +70,7 @@ func (w *watch) startFile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f, err := newForeign(ctx, w.s.w, w.probes, touched, w.signal)
+	f, err := newForeign(ctx, w.s.w, w.s.reads, touched, w.signal)
 	if err != nil {
 		stop()
 		return err

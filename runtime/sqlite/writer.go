@@ -12,11 +12,10 @@ type writer struct {
 	path string
 	turn turn
 
-	// Of the open transaction. Only who has the turn touches them, but for
-	// current, which Insert compares.
+	// Of the open transaction.
 	current atomic.Pointer[sql.Tx]
-	wakes   bool  // it may have made something claimable
-	lastSeq int64 // of the events it inserted; 0: none
+	wakes   atomic.Bool  // it may have made something claimable
+	lastSeq atomic.Int64 // of the events it inserted; 0: none
 
 	// What a watcher for other processes' commits must not mistake for theirs:
 	// how many commits have begun and ended here, and the last event.
@@ -43,7 +42,8 @@ func (w *writer) start(wait, life context.Context) (*sql.Tx, error) {
 	if err := w.turn.take(wait); err != nil {
 		return nil, explain("wait to begin on", w.path, err)
 	}
-	w.wakes, w.lastSeq = false, 0
+	w.wakes.Store(false)
+	w.lastSeq.Store(0)
 	tx, err := w.db.BeginTx(life, nil)
 	if err != nil {
 		w.turn.pass()
@@ -57,13 +57,13 @@ func (w *writer) start(wait, life context.Context) (*sql.Tx, error) {
 // after it or a rollback, before anybody else can begin.
 func (w *writer) committing() {
 	w.begun.Add(1)
-	if w.lastSeq > 0 {
-		w.knownSeq.Store(w.lastSeq)
+	if seq := w.lastSeq.Load(); seq > 0 {
+		w.knownSeq.Store(seq)
 	}
 }
 
 func (w *writer) ended(committed bool, pages int) {
-	wakes := committed && w.wakes
+	wakes := committed && w.wakes.Load()
 	w.done.Store(w.begun.Load())
 	w.turn.pass()
 	if wakes {
