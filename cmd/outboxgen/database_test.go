@@ -69,3 +69,21 @@ func makeDatabase(ctx context.Context, path string, age time.Duration) (err erro
 	_, err = store.Settle(ctx, failures[:len(claim.Deliveries)])
 	return err
 }
+
+// locked FILE holds the database's write lock until the script ends, as
+// another process does that is in the middle of a transaction.
+func locked(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: locked FILE")
+	}
+	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	conn, err := db.Conn(context.Background())
+	ts.Check(err)
+	_, err = conn.ExecContext(context.Background(), "BEGIN IMMEDIATE")
+	ts.Check(err)
+	ts.Defer(func() {
+		conn.Close()
+		db.Close()
+	})
+}

@@ -24,6 +24,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
 			"database": database,
+			"locked":   locked,
 		},
 		RequireUniqueNames: true,
 	})
