@@ -10,12 +10,18 @@ import (
 	"time"
 )
 
+// walSizes are in pages of 4 KiB.
+type walSizes struct {
+	// gathered is how many pages of the WAL are worth a checkpoint.
+	gathered int
+	// most is how many it may hold before writers wait for a moment, so that it
+	// can begin anew.
+	most int
+}
+
+var defaultWALSizes = walSizes{gathered: 1000, most: 16384} // 4 and 64 MiB
+
 const (
-	// pagesGathered is how many pages of the WAL are worth a checkpoint.
-	pagesGathered = 1000
-	// pagesMost is how many it may hold before writers wait for a moment, so
-	// that it can begin anew: 64 MiB.
-	pagesMost = 16384
 	// checkpointPause is how long a few pages wait for more.
 	checkpointPause = time.Second
 	// checkpointRetry is how long a checkpoint that readers stopped is put off,
@@ -34,6 +40,7 @@ type checkpointer struct {
 	db   *sql.DB // one connection of its own
 	turn *turn
 	log  *slog.Logger
+	wal  walSizes
 
 	pages  atomic.Int64 // written since the last checkpoint
 	signal chan struct{}
@@ -41,16 +48,19 @@ type checkpointer struct {
 	blocked time.Time // when a reader last kept the WAL from being emptied
 }
 
-func newCheckpointer(s *Store, db *sql.DB) *checkpointer {
-	return &checkpointer{db: db, turn: &s.w.turn, log: s.log, signal: make(chan struct{}, 1)}
+func newCheckpointer(s *Store, db *sql.DB, wal walSizes) *checkpointer {
+	if wal == (walSizes{}) {
+		wal = defaultWALSizes
+	}
+	return &checkpointer{db: db, turn: &s.w.turn, log: s.log, wal: wal, signal: make(chan struct{}, 1)}
 }
 
 // wrote counts pages of a commit and wakes the checkpointer at the first ones
 // and when there are enough.
 func (c *checkpointer) wrote(pages int) {
-	after := c.pages.Add(int64(pages))
+	after, enough := c.pages.Add(int64(pages)), int64(c.wal.gathered)
 	before := after - int64(pages)
-	if before == 0 || before < pagesGathered && after >= pagesGathered {
+	if before == 0 || before < enough && after >= enough {
 		select {
 		case c.signal <- struct{}{}:
 		default:
@@ -97,7 +107,7 @@ func (c *checkpointer) run(ctx context.Context) {
 func (c *checkpointer) gather(ctx context.Context, timer *time.Timer, pause time.Duration) bool {
 	timer.Reset(pause)
 	defer timer.Stop()
-	for c.pages.Load() < pagesGathered {
+	for c.pages.Load() < int64(c.wal.gathered) {
 		select {
 		case <-ctx.Done():
 			return false
@@ -117,7 +127,7 @@ func (c *checkpointer) checkpoint(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if moved.log <= pagesMost {
+	if moved.log <= c.wal.most {
 		return moved.complete(), nil
 	}
 	// Under a steady load there is always something left when a checkpoint

@@ -81,7 +81,7 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 		return nil, err
 	}
 
-	s.ckpt = newCheckpointer(s, checkpoints)
+	s.ckpt = newCheckpointer(s, checkpoints, o.wal)
 	s.barrier = newBarrier(s.path+"-wal", s.ckpt.empty)
 	s.watch = newWatch(s, o.NoFileWatch)
 	s.w.onWake, s.w.onPages = s.watch.signal, s.ckpt.wrote

@@ -31,6 +31,8 @@ type Options struct {
 	// commits; the dispatcher's slow poll then finds them. For tests in a
 	// testing/synctest bubble, where nothing may wait on the file system.
 	NoFileWatch bool
+
+	wal walSizes // for this package's tests
 }
 
 // Migrations says what Open does about the schema.
