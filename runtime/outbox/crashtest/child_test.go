@@ -4,6 +4,7 @@ package crashtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -29,6 +30,8 @@ type job struct {
 	URL      string // of the receiver
 	From, To int    // insert these
 	Dispatch bool
+	Lease    time.Duration // 0: lease
+	Timeout  time.Duration // 0: timeout
 	// DieAt names the point at which the process kills itself, when it is
 	// reached for the Nth time.
 	DieAt string
@@ -76,6 +79,7 @@ func childMain(spec string) int {
 }
 
 func (j *job) run() error {
+	j.Lease, j.Timeout = cmp.Or(j.Lease, lease), cmp.Or(j.Timeout, timeout)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() { // the parent closes the pipe to ask for an orderly end
@@ -179,13 +183,13 @@ func (j *job) dispatch(ctx context.Context, store *sqlite.Store, p *points) erro
 		return nil
 	}
 	billing, err := outbox.HandlerDestination("billing", outbox.HandlerFunc(send), outbox.HandlerConfig{
-		Timeout: timeout, NoBreaker: true, Retry: outbox.RetryPolicy{Base: 10 * time.Millisecond, Cap: 100 * time.Millisecond, MaxAttempts: 1000},
+		Timeout: j.Timeout, NoBreaker: true, Retry: outbox.RetryPolicy{Base: 10 * time.Millisecond, Cap: 100 * time.Millisecond, MaxAttempts: 1000},
 	})
 	if err != nil {
 		return err
 	}
 	d, err := outbox.NewDispatcher(killStore{store, p}, []outbox.Destination{billing}, outbox.Config{
-		Lease: lease, PollInterval: 100 * time.Millisecond, CrashLimit: crashLimit, Batch: 10,
+		Lease: j.Lease, PollInterval: 100 * time.Millisecond, CrashLimit: crashLimit, Batch: 10,
 	})
 	if err != nil {
 		return err

@@ -78,6 +78,12 @@ func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 	time.Sleep(latency)
 }
 
+func (s *shop) answerAfter(latency time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latency = latency
+}
+
 // child is a running process.
 type child struct {
 	t     *testing.T
@@ -299,16 +305,17 @@ func TestKill_AtEachPointOfADispatchLosesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, time %d", point, nth), func(t *testing.T) {
 				t.Parallel()
 				s := newShop(t)
+				j := job{Dispatch: true, DieAt: point, Nth: nth}
 				if strings.Contains(point, "renew") {
-					s.latency = timeout - 50*time.Millisecond
+					// A lease is renewed when half of what it exceeds the timeout by is over.
+					j.Lease, j.Timeout = 2400*time.Millisecond, 2*time.Second
+					s.answerAfter(400 * time.Millisecond)
 				}
 				s.start(job{From: 1, To: 60}).wait()
-				if got := s.start(job{Dispatch: true, DieAt: point, Nth: nth}).died(); got != point {
+				if got := s.start(j).died(); got != point {
 					t.Fatalf("reached %q, want %q", got, point)
 				}
-				s.mu.Lock()
-				s.latency = 0
-				s.mu.Unlock()
+				s.answerAfter(0)
 				s.finish()
 			})
 		}
@@ -340,15 +347,16 @@ func TestKill_SpendsNoAttempt(t *testing.T) {
 	s.finish()
 }
 
-// rounds is how many random kills a test makes.
-func rounds(t *testing.T) int {
+// rounds is how many random kills a test makes, and how long it may take for
+// them on a busy machine.
+func rounds() (n int, limit time.Duration) {
 	switch {
 	case os.Getenv("OUTBOXGEN_SOAK") != "":
-		return 300
+		return 300, 10 * time.Minute
 	case testing.Short():
-		return 5
+		return 5, 10 * time.Second
 	}
-	return 25
+	return 25, 20 * time.Second
 }
 
 func TestKill_AtRandomLosesAndQuarantinesNothing(t *testing.T) {
@@ -356,10 +364,14 @@ func TestKill_AtRandomLosesAndQuarantinesNothing(t *testing.T) {
 		t.Run(fmt.Sprintf("%d dispatchers", dispatchers), func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t)
-			s.latency = 2 * time.Millisecond
+			s.answerAfter(2 * time.Millisecond)
 			next := 1
-			kills := 0
-			for range rounds(t) {
+			kills, begin := 0, time.Now()
+			n, limit := rounds()
+			for range n {
+				if time.Since(begin) > limit {
+					break
+				}
 				// The first child inserts as well.
 				children := []*child{s.start(job{Dispatch: true, From: next, To: next + 40})}
 				for range dispatchers - 1 {
