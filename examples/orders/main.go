@@ -1,7 +1,8 @@
 // Command orders is a shop that uses outboxgen as a consumer would: an order
-// service, a billing service that hears of its orders, and a demonstration.
+// service, a billing service that hears of its orders, and two demonstrations.
 //
 //	orders demo           four cycles in one go, each checked
+//	orders breaker-demo   the circuit breaker's five phases
 //	orders serve          the order service and its dispatcher
 //	orders billing        the billing service
 //
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"github.com/outboxgen/outboxgen/examples/orders/billing"
+	"github.com/outboxgen/outboxgen/examples/orders/breakerdemo"
 	"github.com/outboxgen/outboxgen/examples/orders/demo"
 	"github.com/outboxgen/outboxgen/examples/orders/events"
 	"github.com/outboxgen/outboxgen/examples/orders/shop"
@@ -37,7 +39,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-const usage = "usage: orders demo | serve [-addr HOST:PORT] [-db FILE] | billing [-addr HOST:PORT] [-db FILE]"
+const usage = "usage: orders demo | breaker-demo | serve [-addr HOST:PORT] [-db FILE] | billing [-addr HOST:PORT] [-db FILE]"
 
 // run is the whole program; it returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -50,6 +52,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch command, rest := args[0], args[1:]; command {
 	case "demo":
 		err = runDemo(ctx, stdout, log)
+	case "breaker-demo":
+		err = breakerdemo.Run(ctx, stdout)
 	case "serve":
 		err = serve(ctx, rest, stderr, log)
 	case "billing":
