@@ -13,13 +13,16 @@ SCHEMA = examples/orders/events/events.schema.json
 TIMEOUT = 15m
 
 .DEFAULT_GOAL = help
-.PHONY: help demo test race soak lint fmt generate verify fuzz bench
+.PHONY: help demo breaker-demo test race soak mutants lint fmt generate verify fuzz bench
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## run the orders example: four cycles, each checked
 	cd examples/orders && go run . demo
+
+breaker-demo: ## run the circuit breaker's five phases
+	cd examples/orders && go run . breaker-demo
 
 test: ## run every test of every module
 	go test -timeout $(TIMEOUT) $(PACKAGES)
@@ -49,6 +52,9 @@ verify: ## fail when a generated file is not what generate would write
 
 soak: ## run the tests with their long settings (an hour or more)
 	OUTBOXGEN_SOAK=1 go test -timeout 3h $(PACKAGES)
+
+mutants: ## break each promise by a patch: its test must turn red
+	go run ./tools/mutants
 
 FUZZTIME = 5s
 fuzz: ## run each fuzz target for FUZZTIME (5s)

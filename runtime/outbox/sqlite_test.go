@@ -132,7 +132,7 @@ func TestSQLite_OrderHoldsPerKeyAcrossDispatchersAndFailures(t *testing.T) {
 	seen := map[int64]bool{}
 	done := make(chan struct{})
 	h := func(_ context.Context, d *outbox.Delivery) error {
-		time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+		time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond) // of a receiver; no outcome depends on it
 		if rand.IntN(10) == 0 {
 			return fmt.Errorf("busy")
 		}

@@ -122,7 +122,7 @@ func waitFor(t testing.TB, condition func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain")
 		}
-		time.Sleep(100 * time.Microsecond)
+		time.Sleep(100 * time.Microsecond) // between two looks
 	}
 }
 

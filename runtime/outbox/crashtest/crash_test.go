@@ -75,7 +75,7 @@ func (s *shop) receive(w http.ResponseWriter, r *http.Request) {
 	s.received = append(s.received, order.N)
 	latency := s.latency
 	s.mu.Unlock()
-	time.Sleep(latency)
+	time.Sleep(latency) // of a slow receiver
 }
 
 func (s *shop) answerAfter(latency time.Duration) {
