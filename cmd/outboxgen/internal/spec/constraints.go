@@ -237,3 +237,9 @@ func CompareValues(s Scalar, a, b string) int {
 	}
 	return 0
 }
+
+// IsValue reports whether the text is a value of an ordered scalar type.
+func IsValue(s Scalar, text string) bool {
+	_, err := parseScalar(s, text)
+	return err == nil
+}

@@ -288,7 +288,7 @@ type typeBody struct {
 func (l *loader) declareType(e entry) {
 	name := e.key.Value
 	what := fmt.Sprintf("type %q", name)
-	if !typeName.MatchString(name) || isScalar(name) {
+	if !typeName.MatchString(name) || IsScalar(name) {
 		l.errorf(e.key.pos(), ruleBadTypeName, "a letter, then letters, digits and _ . -, as in LineItem", "%s cannot be the name of a type", quoted(e.key))
 		return
 	}

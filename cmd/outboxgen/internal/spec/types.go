@@ -13,7 +13,8 @@ import (
 // scalars in the order in which the language's documentation lists them.
 var scalars = []Scalar{String, Bool, Float, Int, Int64, Decimal, Timestamp, Date, Duration, UUID, Bytes, JSON}
 
-func isScalar(name string) bool { return slices.Contains(scalars, Scalar(name)) }
+// IsScalar reports the name of a scalar type.
+func IsScalar(name string) bool { return slices.Contains(scalars, Scalar(name)) }
 
 // foreign are the names that other languages have for our scalars.
 var foreign = map[string]string{
@@ -126,7 +127,7 @@ func foreignType(n node) (hint string) {
 			return ""
 		case key == "string":
 			hint = "a map with more to say is {type: {string: T}, …}"
-		case isScalar(key):
+		case IsScalar(key):
 			hint = "the keys of a map are texts: {string: T}"
 		case key == "fields":
 			hint = "name the struct under types, and use its name"
@@ -237,7 +238,7 @@ func (l *loader) checkNullable(n node, what string, ref *TypeRef, nullable bool)
 // named resolves the name of a scalar or a type, with or without a ?.
 func (t *typeReader) named(n node, written, what string) (ref *TypeRef, marked bool) {
 	name, marked := strings.CutSuffix(written, "?")
-	if isScalar(name) {
+	if IsScalar(name) {
 		return &TypeRef{Scalar: Scalar(name)}, marked
 	}
 	if named, ok := t.types[name]; ok {
