@@ -3,6 +3,7 @@
 //
 //	outboxgen init          start: a spec and its generated package
 //	outboxgen generate      write the Go code of a spec
+//	outboxgen import        write a spec from JSON Schemas or AsyncAPI
 //	outboxgen breaking      report changes of a spec that break something
 //	outboxgen schema        print the SQL of the tables
 //	outboxgen dlq           see, replay and discard dead letters
@@ -84,6 +85,7 @@ failed, 2 when it was called wrongly.`,
 		newInit(),
 		newGenerate(),
 		newBreaking(),
+		newImport(),
 		newSchema(),
 		newDLQ(),
 		newDestination(),
