@@ -2,7 +2,6 @@ package emit
 
 import (
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,15 +32,16 @@ var importPaths = []string{
 type generator struct {
 	spec    *spec.Spec
 	aliases map[string]string // by import path, of users' own types
-	reach   map[*spec.Type]map[*spec.Type]bool
+	cycles  cycles
 	users   map[*spec.Type][]string // Go names of what has fields of the type
+	keys    map[*spec.Type]string   // names of the types in documents
 	taken   map[string]bool         // unexported names of the package that are given out
 	err     error                   // the first thing that a checked spec does not have
 }
 
 func newGenerator(s *spec.Spec) *generator {
 	g := &generator{spec: s, aliases: map[string]string{}, taken: map[string]bool{}}
-	g.reach = reachability(s.Types)
+	g.cycles = findCycles(s.Types)
 	g.users = users(s)
 	g.nameOwnImports()
 	return g
@@ -164,28 +164,6 @@ func (g *generator) unexported(name string) string {
 	return unique
 }
 
-// reachability says which struct types each struct type holds, directly or
-// not, by value or not.
-func reachability(types []*spec.Type) map[*spec.Type]map[*spec.Type]bool {
-	reach := make(map[*spec.Type]map[*spec.Type]bool, len(types))
-	for _, t := range types {
-		seen := map[*spec.Type]bool{}
-		stack := []*spec.Type{t}
-		for len(stack) > 0 {
-			next := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			for _, f := range next.Fields {
-				if n := innermost(f.Type).Named; n != nil && len(n.Enum) == 0 && !seen[n] {
-					seen[n] = true
-					stack = append(stack, n)
-				}
-			}
-		}
-		reach[t] = seen
-	}
-	return reach
-}
-
 // users lists, for each named type, what has fields of it, in the order of
 // the spec.
 func users(s *spec.Spec) map[*spec.Type][]string {
@@ -193,7 +171,10 @@ func users(s *spec.Spec) map[*spec.Type][]string {
 	visit := func(user string, fields []*spec.Field) {
 		for _, f := range fields {
 			t := innermost(f.Type).Named
-			if t != nil && !slices.Contains(users[t], user) && t.GoName != user {
+			if t == nil || t.GoName == user {
+				continue
+			}
+			if n := len(users[t]); n == 0 || users[t][n-1] != user {
 				users[t] = append(users[t], user)
 			}
 		}

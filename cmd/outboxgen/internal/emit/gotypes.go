@@ -90,8 +90,7 @@ func hasNil(t *spec.TypeRef, own *spec.GoType) bool {
 // recursive reports a field that holds its owner again, at once or deeper: it
 // needs a pointer where its Go type would hold a value.
 func (g *generator) recursive(owner *spec.Type, f *spec.Field) bool {
-	n := f.Type.Named
-	return owner != nil && n != nil && len(n.Enum) == 0 && f.GoType == nil && (n == owner || g.reach[n][owner])
+	return isStruct(f.Type) && g.cycles.together(owner, f.Type.Named)
 }
 
 // isStruct reports a reference to a named struct type.

@@ -3,7 +3,6 @@ package emit
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,18 +38,20 @@ func (g *generator) jsonSchemas() []File {
 // collected for the document to define.
 type schemas struct {
 	g      *generator
-	prefix string // of a reference, before the type's key
-	keys   map[*spec.Type]string
-	used   []*spec.Type
+	prefix string       // of a reference, before the type's key
+	used   []*spec.Type // without repetition
+	seen   map[*spec.Type]bool
 }
 
 func (g *generator) newSchemas(prefix string) *schemas {
-	s := &schemas{g: g, prefix: prefix, keys: map[*spec.Type]string{}}
-	taken := map[string]bool{}
-	for _, t := range g.spec.Types {
-		s.keys[t] = uniqueKey(t.GoName, taken)
+	if g.keys == nil {
+		g.keys = make(map[*spec.Type]string, len(g.spec.Types))
+		taken := map[string]bool{}
+		for _, t := range g.spec.Types {
+			g.keys[t] = uniqueKey(t.GoName, taken)
+		}
 	}
-	return s
+	return &schemas{g: g, prefix: prefix, seen: map[*spec.Type]bool{}}
 }
 
 // uniqueKey makes a Go name a key of a document, in ASCII, as AsyncAPI wants
@@ -74,19 +75,14 @@ func uniqueKey(goName string, taken map[string]bool) string {
 }
 
 // definitions are the schemas of the types that were referred to, and of those
-// that they refer to.
+// that they refer to, sorted by name.
 func (s *schemas) definitions() object {
-	defined := map[string]object{}
+	var defs object
 	for i := 0; i < len(s.used); i++ { // used grows on the way
 		t := s.used[i]
-		defined[s.keys[t]] = s.named(t)
+		defs = defs.with(s.g.keys[t], s.named(t))
 	}
-	var defs object
-	for _, t := range s.g.spec.Types {
-		if d, ok := defined[s.keys[t]]; ok {
-			defs = defs.with(s.keys[t], d)
-		}
-	}
+	slices.SortFunc(defs, func(a, b member) int { return strings.Compare(a.name, b.name) })
 	return defs
 }
 
@@ -190,10 +186,11 @@ func (s *schemas) element(e *spec.Element) object {
 func (s *schemas) present(t *spec.TypeRef, r spec.Rules) object {
 	switch {
 	case t.Named != nil:
-		if !slices.Contains(s.used, t.Named) {
+		if !s.seen[t.Named] {
+			s.seen[t.Named] = true
 			s.used = append(s.used, t.Named)
 		}
-		return object{{"$ref", s.prefix + url.PathEscape(s.keys[t.Named])}}
+		return object{{"$ref", s.prefix + s.g.keys[t.Named]}}
 	case t.Enum != nil:
 		return enumSchema(t.Enum.Values)
 	case t.List != nil:

@@ -189,8 +189,9 @@ func yamlNode(tree any) *yaml.Node {
 	return scalar("!!null", "null")
 }
 
-// isProse reports a text that needs no escapes: yaml.v3 writes a block for it
-// when it has several lines, but loses line breaks at its ends.
+// isProse reports a text that needs no quotes or that yaml.v3 quotes by itself.
+// Where it has several lines a block is written, which loses line breaks at
+// its ends; and << as a key would be a merge.
 func isProse(s string) bool {
-	return strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
+	return s != "<<" && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })
 }

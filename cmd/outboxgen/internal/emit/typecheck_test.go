@@ -137,16 +137,13 @@ func TestTypeCheck_GoldenPackages(t *testing.T) {
 
 // FuzzText_TypeChecks feeds texts that may be specs.
 func FuzzText_TypeChecks(f *testing.F) {
-	for _, folder := range []string{"design", "everything", "names", "texts"} {
-		text, err := os.ReadFile("testdata/" + folder + "/events.yaml")
-		if err != nil {
-			f.Fatal(err)
-		}
-		if folder != "texts" { // 10,000 characters of one line slow the fuzzer down
-			f.Add(text)
-		}
+	// Small ones: an input is checked some hundred times a second at best.
+	text, err := os.ReadFile("testdata/design/events.yaml")
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Add([]byte(bigSpec(12)))
+	f.Add(text)
+	f.Add([]byte(bigSpec(1)))
 	f.Add([]byte(harmless))
 	f.Fuzz(func(t *testing.T, text []byte) { checkSpec(t, text) })
 }
@@ -164,6 +161,7 @@ func TestNames_TypeCheck(t *testing.T) {
 			accepted++
 		}
 	})
+	t.Logf("%d of %d specs were accepted", accepted, n)
 	if accepted*10 < n {
 		t.Errorf("only %d of %d specs were accepted: the test shows little", accepted, n)
 	}

@@ -16,7 +16,7 @@ func (g *generator) emitWrite(f *jen.File, t structType) {
 		receiver = jen.Null()
 	}
 	f.Func().Params(receiver.Op("*").Id(t.goName)).Id("write").Params(writerParam()).BlockFunc(func(body *jen.Group) {
-		if t.named != nil && g.reach[t.named][t.named] {
+		if g.cycles.in(t.named) {
 			body.If(jen.Id("w").Dot("TooDeep").Call()).Block(jen.Return())
 		}
 		body.Id("w").Dot("Object").Call()
