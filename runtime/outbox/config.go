@@ -28,7 +28,8 @@ const (
 // Config is what all destinations of a Dispatcher share. The zero Config works.
 type Config struct {
 	// Logger gets every event of note; nil discards them. Deliveries are
-	// logged at debug level, failed attempts at warn, dead letters at error.
+	// logged at debug level, failed attempts and pauses at warn, dead letters
+	// at error. Each step of a breaker goes to its own breaker.Config.Logger.
 	Logger *slog.Logger
 	// Retention is how long an event stays after all its deliveries are
 	// published or discarded; also the window in which its idempotency key

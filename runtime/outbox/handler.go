@@ -97,10 +97,6 @@ func (c HandlerConfig) destination(name string, s Sender) (Destination, error) {
 	if dest.Breaker == nil && !c.NoBreaker {
 		c.Breaker.Name = name
 		if c.Breaker.Lease == 0 {
-			// A probe's slot must outlast the probe.
-			c.Breaker.Lease = max(breaker.DefaultLease, 2*c.Timeout)
-		}
-		if c.Breaker.Lease == 0 {
 			// A probe must not lose its slot before its attempt can end.
 			c.Breaker.Lease = max(breaker.DefaultLease, 2*c.Timeout)
 		}

@@ -97,7 +97,8 @@ func (d *Dispatcher) logLost(e *entry) {
 		"attempted", e.Attempted, "delivered", e.Verdict == Deliver)
 }
 
-// logChange tells of a pause or disablement that a destination asked for.
+// logChange tells of a pause or disablement that a destination asked for, or
+// of the pause of an open breaker.
 func (d *Dispatcher) logChange(c DestinationChange) {
 	if c.Action == Disable {
 		d.log.Error("destination disabled until it is enabled", "destination", c.Destination, "reason", c.Reason)

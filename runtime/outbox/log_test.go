@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/outboxgen/outboxgen/runtime/breaker"
 )
 
 // logLines keeps what NewJSONLog writes.
@@ -68,6 +70,32 @@ func TestNewJSONLog_RenamesTimeAndMessage(t *testing.T) {
 	if slog.New(NewJSONLog(lines, nil)).Enabled(t.Context(), slog.LevelDebug) {
 		t.Error("a nil level lets debug through")
 	}
+}
+
+func TestDispatcher_LogsThePauseOfAnOpenBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemStore()
+		s.put("", "a")
+		lines := &logLines{}
+		_, stop := start(t, s, Config{Logger: lines.logger()}, Destination{
+			Name:    "a",
+			Breaker: newBreaker(t, breaker.Config{FailureThreshold: 1}),
+			Sender:  senderFunc(func(context.Context, *Delivery) Outcome { return failed("down") }),
+		})
+		time.Sleep(5 * time.Second) // of the bubble: the breaker stays open for 10 s
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		var paused []map[string]any
+		for _, m := range lines.lines(t) {
+			if m["message"] == "destination paused" {
+				paused = append(paused, m)
+			}
+		}
+		if len(paused) != 1 || paused[0]["level"] != "WARN" || paused[0]["destination"] != "a" || paused[0]["reason"] != "circuit breaker is open" {
+			t.Errorf("got %v", paused)
+		}
+	})
 }
 
 func TestDispatcher_LogsAnOutcomeWithItsFields(t *testing.T) {

@@ -295,7 +295,9 @@ func (s *settler) writeChanges(ctx context.Context, entries []entry) error {
 			if err := s.d.store.SetDestination(ctx, change); err != nil {
 				// Only a restart would miss it.
 				s.d.log.Warn("could not store the pause of an open breaker", "destination", e.lane.dest.Name, "error", err)
+				continue
 			}
+			s.d.logChange(change)
 		}
 	}
 	return nil
