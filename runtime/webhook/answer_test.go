@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,7 +104,19 @@ func TestSend_AnswersOverTheWire(t *testing.T) {
 		{"204", func(w http.ResponseWriter) { w.WriteHeader(204) },
 			outbox.Outcome{Result: outbox.Delivered, Breaker: breaker.Success}, "", ""},
 		{"500 with a body", func(w http.ResponseWriter) { http.Error(w, "no\x00 database\x1b[31m\xff", 500) },
-			outbox.Outcome{Result: outbox.Failed, Breaker: breaker.Failure}, CauseStatus, "500 Internal Server Error: no\uFFFD database\uFFFD[31m\uFFFD\n"},
+			outbox.Outcome{Result: outbox.Failed, Breaker: breaker.Failure}, CauseStatus, "500 Internal Server Error: no\uFFFD database\uFFFD[31m\uFFFD"},
+		{"422 with a problem document", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/problem+json; charset=utf-8")
+			w.WriteHeader(422)
+			io.WriteString(w, `{"type":"https://example.org/p#rejected","title":"Not for us","status":422,"detail":"no such customer"}`)
+		},
+			outbox.Outcome{Result: outbox.Rejected, Breaker: breaker.Neutral}, CauseStatus, "422 Unprocessable Entity: Not for us: no such customer"},
+		{"422 with a problem document that says nothing", func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(422)
+			io.WriteString(w, `{"code":7}`)
+		},
+			outbox.Outcome{Result: outbox.Rejected, Breaker: breaker.Neutral}, CauseStatus, `422 Unprocessable Entity: {"code":7}`},
 		{"422", func(w http.ResponseWriter) { w.WriteHeader(422) },
 			outbox.Outcome{Result: outbox.Rejected, Breaker: breaker.Neutral}, CauseStatus, "422 Unprocessable Entity"},
 		{"410", func(w http.ResponseWriter) { w.WriteHeader(410) },

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strings"
@@ -129,11 +131,28 @@ func (s *sender) statusMessage(status int, h http.Header, body []byte) string {
 			b.WriteString("; Location: " + location)
 		}
 	}
-	if len(body) > 0 {
+	if text := bodyText(h, body); text != "" {
 		b.WriteString(": ")
-		b.Write(body)
+		b.WriteString(text)
 	}
 	return s.clean(b.String())
+}
+
+// bodyText is what an answer's body says to people: a problem document (RFC
+// 9457), which our own receiver answers with, says it in title and detail.
+func bodyText(h http.Header, body []byte) string {
+	text := strings.TrimSpace(string(body))
+	if mediaType, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || mediaType != "application/problem+json" {
+		return text
+	}
+	var problem struct{ Title, Detail string }
+	if err := json.Unmarshal(body, &problem); err != nil || problem.Title == "" {
+		return text
+	}
+	if problem.Detail == "" {
+		return problem.Title
+	}
+	return problem.Title + ": " + problem.Detail
 }
 
 // clean makes text fit for logs, tables and terminals: valid UTF-8 without
