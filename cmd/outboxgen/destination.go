@@ -42,7 +42,11 @@ func newDestinationList(db *databaseFlag) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List destinations, their state and what waits for them",
-		Args:  positional(cobra.NoArgs),
+		Long: `list shows the destinations that have open deliveries, dead letters, a pause or a
+disablement, or had one of the two: what is idle and active is not in it. PENDING
+also counts what waits for an earlier delivery, or for a dead letter, of its
+ordering key; WAITING, since when the oldest is due, does not.`,
+		Args: positional(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return db.with(cmd, func(ctx context.Context, store *sqlite.Store) error {
 				states, err := store.Destinations(ctx)
@@ -190,7 +194,11 @@ attempt is under way, and events that TO has already, stay and are counted: move
 again when they are settled.
 
 Whether a dead letter holds back what comes after it stays as it was at FROM,
-unless --spec names the spec that says it of TO (on_dead_letter).`,
+unless --spec names the spec that says it of TO (on_dead_letter).
+
+A generated receiver remembers what it applied under the name of its
+destination: set its inbox.Config{Consumer: "FROM"}, or what comes again after
+the move is applied again.`,
 		Args: positional(cobra.ExactArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return db.with(cmd, func(ctx context.Context, store *sqlite.Store) error {

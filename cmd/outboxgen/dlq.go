@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/outboxgen/outboxgen/runtime/inbox"
@@ -365,8 +366,14 @@ func showDeadLetter(w io.Writer, l outbox.DeadLetterInfo, attempts []outbox.Atte
 		{"payload", string(json.RawMessage(l.Payload))},
 	}
 	for _, row := range rows {
-		if _, err := fmt.Fprintf(w, "%-16s %s\n", row[0], visible(row[1])); err != nil {
-			return err
+		name := row[0]
+		// A panic's reason is a stack trace. Its further lines are indented, so
+		// that no text passes for a row.
+		for line := range strings.Lines(row[1] + "\n") {
+			if _, err := fmt.Fprintf(w, "%-16s %s\n", name, visible(strings.TrimSuffix(line, "\n"))); err != nil {
+				return err
+			}
+			name = ""
 		}
 	}
 	if len(attempts) == 0 {

@@ -106,13 +106,18 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// positional makes a usage error of what a check of the arguments says.
+// positional makes a usage error, which shows what the command takes, of what
+// a check of the arguments finds.
 func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return &usageError{cmd.CommandPath(), err}
+		switch {
+		case check(cmd, args) == nil:
+			return nil
+		case len(args) == 0:
+			return &usageError{cmd.CommandPath(), fmt.Errorf("an argument is missing: it is called as %s", cmd.UseLine())}
+		default:
+			return &usageError{cmd.CommandPath(), fmt.Errorf("these are not its arguments: %q; it is called as %s", args, cmd.UseLine())}
 		}
-		return nil
 	}
 }
 
