@@ -36,6 +36,7 @@ type conversion struct {
 	types     map[*node]*spec.Type // the struct or enum of a schema
 	typeNames map[string]bool
 	events    map[string]bool
+	places    map[*spec.Type]*node
 	merged    map[*node]*node // what allOf comes to
 	open      map[*node]bool  // schemas under way that are no structs
 }
@@ -48,6 +49,7 @@ func newConversion(files []File, o Options) (*conversion, []*node, error) {
 		documents: documents{},
 		spec:      &spec.Spec{Package: o.Package, Source: o.Source},
 		types:     map[*node]*spec.Type{},
+		places:    map[*spec.Type]*node{},
 		typeNames: map[string]bool{},
 		events:    map[string]bool{},
 		merged:    map[*node]*node{},
@@ -133,7 +135,7 @@ func (c *conversion) breakCycles() {
 				visit(f.Type.Named)
 			case 1:
 				f.Optional = true
-				c.report = append(c.report, Loss{"", "", Loosened, fmt.Sprintf("type %q holds itself: its field %q may be absent", t.Name, f.Name)})
+				c.lose(c.places[t], Loosened, "type %q holds itself: its field %q may be absent", t.Name, f.Name)
 			}
 		}
 		state[t] = 2

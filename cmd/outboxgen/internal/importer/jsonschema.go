@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"path"
 	"regexp"
 	"strings"
 
@@ -16,16 +17,40 @@ func JSONSchema(files []File, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if len(roots) == 1 {
+	if len(roots) == 1 && !c.isEvent(roots[0]) {
 		c.spec.Doc = docOf(roots[0])
 	}
+	shared := c.shared(roots)
 	for _, root := range roots {
+		if shared[root] && len(shared) < len(roots) {
+			c.lose(root, Unattached, "another file refers to this one: it is taken for types, not for events")
+			continue
+		}
 		c.eventsOf(root)
 	}
-	if c.spec.Source == "" && len(files) == 1 && c.spec.Doc == "" {
+	if c.spec.Source == "" && len(files) == 1 {
 		c.spec.Source = "/" + slug(baseName(files[0].Name))
 	}
 	return c.finish()
+}
+
+// isEvent reports a file whose root is itself a payload.
+func (c *conversion) isEvent(root *node) bool {
+	types, _ := c.typesOf(root)
+	return len(types) > 0 || alternatives(root) != nil || root.get("allOf") != nil || root.get("$ref").is(text)
+}
+
+// shared are the files that others refer to.
+func (c *conversion) shared(roots []*node) map[*node]bool {
+	out := map[*node]bool{}
+	for _, root := range roots {
+		root.each(func(n *node) {
+			if target := c.documents.find(n, n.get("$ref").string()); target != nil && target.file != root.file {
+				out[c.documents[path.Clean(target.file)]] = true
+			}
+		})
+	}
+	return out
 }
 
 func (c *conversion) eventsOf(root *node) {
@@ -33,8 +58,7 @@ func (c *conversion) eventsOf(root *node) {
 		c.choices(choices, map[*node]bool{root: true})
 		return
 	}
-	types, _ := c.typesOf(root)
-	if len(types) > 0 || alternatives(root) != nil || root.get("allOf") != nil || root.get("$ref") != nil {
+	if c.isEvent(root) {
 		c.addEvent(root, baseName(root.file), docOf(root))
 		return
 	}
@@ -64,7 +88,7 @@ func alternatives(n *node) *node {
 func namedAlternatives(n *node) *node {
 	list := alternatives(n)
 	for _, a := range list.orEmpty().items {
-		if a.get("$ref") == nil {
+		if !a.get("$ref").is(text) {
 			return nil
 		}
 	}
@@ -94,21 +118,11 @@ func (c *conversion) choices(list *node, seen map[*node]bool) {
 // referred are the definitions that a reference leads to.
 func (c *conversion) referred(definitions *node) map[*node]bool {
 	used := map[*node]bool{}
-	var visit func(n *node)
-	visit = func(n *node) {
-		if n.get("$ref").is(text) {
-			if target := c.documents.find(n, n.get("$ref").text); target != nil {
-				used[target] = true
-			}
+	definitions.each(func(n *node) {
+		if target := c.documents.find(n, n.get("$ref").string()); target != nil {
+			used[target] = true
 		}
-		for _, m := range n.members {
-			visit(m.value)
-		}
-		for _, item := range n.items {
-			visit(item)
-		}
-	}
-	visit(definitions)
+	})
 	return used
 }
 

@@ -46,6 +46,9 @@ func (d documents) target(n *node) (target *node, name string, ok bool) {
 // find gives the place that a reference in from means: a pointer into the same
 // file, or into another one that was given.
 func (d documents) find(from *node, ref string) *node {
+	if ref == "" {
+		return nil
+	}
 	file, fragment, _ := strings.Cut(ref, "#")
 	root := d[path.Clean(from.file)]
 	if file != "" {

@@ -35,11 +35,15 @@ func (c *conversion) schema(n *node, name string) value {
 	switch {
 	case n.is(boolean) && n.truth, n.is(object) && len(n.members) == 0:
 		return scalar(spec.JSON)
+	case n.is(boolean):
+		return c.anything(n, "a value that nothing can be")
 	case !n.is(object):
 		return c.anything(n, "no schema")
-	}
-	if n.get("$ref") != nil {
+	case n.get("$ref").is(text):
 		return c.reference(n)
+	}
+	if t := c.known(n); t != nil {
+		return value{ref: &spec.TypeRef{Named: t}}
 	}
 	if c.open[n] {
 		return c.anything(n, "the schema holds itself and is no object")
@@ -56,6 +60,17 @@ func (c *conversion) schema(n *node, name string) value {
 		}
 	}
 	return c.plain(n, name)
+}
+
+// known is the type that the schema has become already, or is becoming.
+func (c *conversion) known(n *node) *spec.Type {
+	if t := c.types[n]; t != nil {
+		return t
+	}
+	if m := c.merged[n]; m != nil {
+		return c.types[m]
+	}
+	return nil
 }
 
 func (c *conversion) reference(n *node) value {
@@ -330,7 +345,7 @@ func (c *conversion) structType(n *node, name string) *spec.Type {
 	}
 	t := &spec.Type{Name: c.typeName(name), Doc: docOf(n), Fields: []*spec.Field{}}
 	t.Deprecated = deprecated(n)
-	c.types[n] = t
+	c.types[n], c.places[t] = t, n
 	c.spec.Types = append(c.spec.Types, t)
 	t.Fields = c.fields(n, t.Name)
 	return t

@@ -63,6 +63,17 @@ func (n *node) string() string {
 	return ""
 }
 
+// each visits the value and all that is in it.
+func (n *node) each(visit func(*node)) {
+	visit(n)
+	for _, m := range n.members {
+		m.value.each(visit)
+	}
+	for _, item := range n.items {
+		item.each(visit)
+	}
+}
+
 // limits of what is read: contracts are written by hand, bombs are not.
 const (
 	maxDepth = 500
