@@ -61,7 +61,8 @@ var (
 		"Code that imports the package by its name does not compile.", "keep the name"}
 
 	destinationRemoved = Rule{"destination-removed", []Victim{Stored, Receivers, GoCode}, "A destination is gone",
-		"Its open deliveries are never made, and its option and handler are gone.", "take it out of every event's to first, and remove it when nothing waits for it"}
+		"Its open deliveries are never made, its option and handler are gone, and a receiver under another name applies again what it has applied.",
+		"take it out of every event's to first, and remove it when nothing waits for it; to rename it, see outboxgen destination move --help"}
 	destinationKindChanged = Rule{"destination-kind-changed", []Victim{Receivers, GoCode}, "A destination has another kind",
 		"Its receiver gets nothing any more, and its handler or option has another type.", "add a destination with another name"}
 	destinationRenamed = Rule{"destination-go-name-changed", []Victim{GoCode}, "A destination's Go names are others",

@@ -157,7 +157,7 @@ const (
 	fieldsDoc       = "The fields by their name on the wire; {} is none."
 	enumDoc         = "The texts that the value may be."
 	idempotencyDoc  = "What makes two inserts one event: payload (equal payloads), event (nothing, each insert is its own), or a list of the fields that identify the fact."
-	onDuplicateDoc  = "What an insert of a known event answers: an error, or a receipt marked Duplicate; error unless set."
+	onDuplicateDoc  = "What an insert of a known event answers: an error (error) or a receipt marked Duplicate (ignore); error unless set."
 	onDeadLetterDoc = "Whether later events of the same ordering key wait for a dead letter: hold; continue unless set."
 )
 
