@@ -9,8 +9,10 @@ import (
 
 // Events decodes the records of one event type into its generated struct E,
 // in order, with the struct's own strict UnmarshalJSON. eventType is the
-// name in the spec; records of other types are passed over. A record that
-// does not decode fails the test.
+// name in the spec; records of other types are passed over, and so a slip in
+// it shows as none. All versions of a type have one name: where records has
+// several, pass those of E's version (outbox.Record.Version). A record that does
+// not decode fails the test.
 //
 //	created := outboxtest.Events[events.OrderCreated](t, recorder.Emitted(tx), "order.created")
 func Events[E any](tb testing.TB, records []outbox.Record, eventType string) []E {
