@@ -77,6 +77,10 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	_, err := JSONSchema([]File{{"a.json", []byte(`{"type": "object"}`)}}, Options{Package: "my-events", Source: "the shop"})
+	if want := "package \"my-events\" cannot be the name of a Go package\nsource \"the shop\" is not a URI reference in visible ASCII"; err == nil || err.Error() != want {
+		t.Errorf("options: %v", err)
+	}
 	if _, err := AsyncAPI(nil, Options{}); err == nil || err.Error() != "no file to import" {
 		t.Errorf("no file: %v", err)
 	}

@@ -59,7 +59,10 @@ func newConversion(files []File, o Options) (*conversion, []*node, error) {
 		c.spec.Package = "events"
 	}
 	var roots []*node
-	var faults []error
+	faults := []error{spec.CheckPackage(c.spec.Package)}
+	if o.Source != "" {
+		faults = append(faults, spec.CheckSource(o.Source))
+	}
 	for _, f := range files {
 		root, err := parse(f.Name, f.Text)
 		switch {

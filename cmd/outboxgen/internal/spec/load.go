@@ -132,14 +132,22 @@ func (l *loader) packageName(n node) {
 	if !ok {
 		return
 	}
-	switch {
-	case !packageName.MatchString(s) || slices.Contains(goKeywords, s) || s == "_":
-		l.errorf(n.pos(), ruleBadPackage, "letters and digits, as in events", "package %q cannot be the name of a Go package", s)
-	case s == "documentation" || strings.HasSuffix(s, "_test"):
-		l.errorf(n.pos(), ruleBadPackage, "", "package %q is ignored by the go command when it builds", s)
-	default:
-		l.spec.Package = s
+	if err := CheckPackage(s); err != nil {
+		l.errorf(n.pos(), ruleBadPackage, "letters and digits, as in events", "%v", err)
+		return
 	}
+	l.spec.Package = s
+}
+
+// CheckPackage says why a text cannot be the name of the generated package.
+func CheckPackage(name string) error {
+	switch {
+	case !packageName.MatchString(name) || slices.Contains(goKeywords, name) || name == "_":
+		return fmt.Errorf("package %q cannot be the name of a Go package", name)
+	case name == "documentation" || strings.HasSuffix(name, "_test"):
+		return fmt.Errorf("package %q is ignored by the go command when it builds", name)
+	}
+	return nil
 }
 
 func (l *loader) source(n node) {
@@ -147,11 +155,19 @@ func (l *loader) source(n node) {
 	if !ok {
 		return
 	}
-	if _, err := url.Parse(s); err != nil || !sourceText.MatchString(s) {
-		l.errorf(n.pos(), ruleBadSource, "as in /services/orders", "source %q is not a URI reference in visible ASCII", s)
+	if err := CheckSource(s); err != nil {
+		l.errorf(n.pos(), ruleBadSource, "as in /services/orders", "%v", err)
 		return
 	}
 	l.spec.Source = s
+}
+
+// CheckSource says why a text cannot be the source of events.
+func CheckSource(source string) error {
+	if _, err := url.Parse(source); err != nil || !sourceText.MatchString(source) {
+		return fmt.Errorf("source %q is not a URI reference in visible ASCII", source)
+	}
+	return nil
 }
 
 func visibleASCII(s string) bool {
