@@ -61,7 +61,10 @@ func (g *generator) emitHandlerInterface(f *jen.File, d *spec.Destination) {
 		"An attempt whose process ends before the outcome is recorded is made again: handle each event as one that may have been handled before. An error is a failed attempt; outbox.Permanent marks one that no retry will cure.",
 	))
 	f.Type().Id(d.HandlerName()).InterfaceFunc(func(methods *jen.Group) {
-		for _, e := range g.routed(d) {
+		for i, e := range g.routed(d) {
+			if i > 0 {
+				methods.Line()
+			}
 			methods.Add(doc(eventMethodDoc(e, "handles"), deprecation(e.Deprecated)))
 			methods.Id(e.GoName).Params(ctxParam(), jen.Id("e").Id(e.GoName), jen.Id("d").Add(deliveryType())).Error()
 		}
@@ -167,7 +170,9 @@ func (g *generator) emitNewDispatcher(f *jen.File) {
 	params = append(params, jen.Id("opts").Op("...").Id("DispatcherOption"))
 
 	f.Add(doc("NewDispatcher returns a dispatcher that delivers the events in store to the destinations of the spec. Its error names everything that is wrong with the configuration, environment variables that are not set among it."))
-	f.Func().Id("NewDispatcher").Params(params...).Params(jen.Op("*").Qual(outboxPath, "Dispatcher"), jen.Error()).BlockFunc(func(body *jen.Group) {
+	layout := jen.Options{Open: "(", Close: ")", Separator: ","}
+	layout.Multi = len(params) > 4
+	f.Func().Id("NewDispatcher").Custom(layout, params...).Params(jen.Op("*").Qual(outboxPath, "Dispatcher"), jen.Error()).BlockFunc(func(body *jen.Group) {
 		body.Var().Id("o").Id("dispatcherOptions")
 		body.For(jen.List(jen.Id("_"), jen.Id("opt")).Op(":=").Range().Id("opts")).Block(jen.Id("opt").Call(jen.Op("&").Id("o")))
 		if g.spec.Retention != 0 {
@@ -261,6 +266,7 @@ func overridden(d *spec.Destination, fields []jen.Code) *jen.Statement {
 }
 
 func (g *generator) emitHandlerDestination(f *jen.File, d *spec.Destination) {
+	f.Add(doc(fmt.Sprintf("destination%s is %s as the spec has it, changed by c.", d.GoName, d.Name)))
 	destinationFunc(f, d, jen.Id("h").Id(d.HandlerName())).Block(
 		jen.If(jen.Id("h").Op("==").Nil()).Block(
 			jen.Return(jen.Qual(outboxPath, "Destination").Values(), jen.Qual("errors", "New").Call(textLit("destination "+d.Name+": the handler is nil"))),
@@ -313,6 +319,7 @@ func (g *generator) emitKnows(f *jen.File, d *spec.Destination) {
 		}
 		versions[e.Name] = append(versions[e.Name], e.Version)
 	}
+	f.Add(doc(fmt.Sprintf("knows%s reports the types and versions that %s has a method for.", d.GoName, d.HandlerName())))
 	f.Func().Id("knows" + d.GoName).Params(params...).Bool().BlockFunc(func(body *jen.Group) {
 		if len(names) > 0 {
 			body.Switch(jen.Id("eventType")).BlockFunc(func(cases *jen.Group) {
@@ -334,6 +341,7 @@ func (g *generator) emitKnows(f *jen.File, d *spec.Destination) {
 }
 
 func (g *generator) emitPublisherDestination(f *jen.File, d *spec.Destination) {
+	f.Add(doc(fmt.Sprintf("destination%s is %s as the spec has it, changed by c.", d.GoName, d.Name)))
 	destinationFunc(f, d, jen.Id("p").Qual(outboxPath, "Publisher")).Block(
 		jen.Id("c").Op("=").Add(overridden(d, policyFields(d))),
 		jen.Return(jen.Qual(outboxPath, "PublisherDestination").Call(textLit(d.Name), jen.Id("p"), jen.Id("c"))),
@@ -365,6 +373,7 @@ func (g *generator) emitWebhookDestination(f *jen.File, d *spec.Destination) {
 	}
 	add("Source", textLit(g.spec.Source))
 	fields = append(fields, policyFields(d)...)
+	f.Add(doc(fmt.Sprintf("destination%s is %s as the spec has it, changed by c.", d.GoName, d.Name)))
 	destinationFunc(f, d).Block(
 		jen.Id("c").Op("=").Add(overridden(d, fields)),
 		jen.Id("c").Dot("Name").Op("=").Add(textLit(d.Name)),

@@ -55,23 +55,34 @@ func absenceNote(f *spec.Field) string {
 func ruleNotes(t *spec.TypeRef, r spec.Rules) []string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	bounds := func(what, atLeast, atMost string) {
+	bounds := func(atLeast, atMost, noun string) {
+		counted := func(n string) string {
+			switch {
+			case noun == "":
+				return n
+			case n == "1":
+				return n + " " + noun
+			}
+			return n + " " + noun + "s"
+		}
 		switch {
+		case atLeast != "" && atLeast == atMost:
+			add("Exactly %s.", counted(atLeast))
 		case atLeast != "" && atMost != "":
-			add("From %s to %s%s.", atLeast, atMost, what)
+			add("From %s to %s.", atLeast, counted(atMost))
 		case atLeast != "":
-			add("At least %s%s.", atLeast, what)
+			add("At least %s.", counted(atLeast))
 		case atMost != "":
-			add("At most %s%s.", atMost, what)
+			add("At most %s.", counted(atMost))
 		}
 	}
-	bounds("", textOf(r.Min), textOf(r.Max))
-	unit := " characters"
+	bounds(textOf(r.Min), textOf(r.Max), "")
+	unit := "character"
 	if t.Scalar == spec.Bytes {
-		unit = " bytes"
+		unit = "byte"
 	}
-	bounds(unit, numberOf(r.MinLength), numberOf(r.MaxLength))
-	bounds(" items", numberOf(r.MinItems), numberOf(r.MaxItems))
+	bounds(numberOf(r.MinLength), numberOf(r.MaxLength), unit)
+	bounds(numberOf(r.MinItems), numberOf(r.MaxItems), "item")
 	if r.Pattern != "" {
 		add("It matches /%s/.", r.Pattern)
 	}

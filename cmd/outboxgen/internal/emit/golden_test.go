@@ -8,49 +8,13 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit"
-	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
+	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/emittest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata anew")
 
-// load reads testdata/<folder>/events.yaml.
-func load(t testing.TB, folder string) *spec.Spec {
-	t.Helper()
-	return loadFrom(t, func(name string) ([]byte, error) {
-		return os.ReadFile(filepath.Join("testdata", folder, filepath.FromSlash(name)))
-	})
-}
-
-// loadText reads a spec that is in one piece.
-func loadText(t testing.TB, text string) *spec.Spec {
-	t.Helper()
-	return loadFrom(t, func(string) ([]byte, error) { return []byte(text), nil })
-}
-
-func loadFrom(t testing.TB, read func(string) ([]byte, error)) *spec.Spec {
-	t.Helper()
-	s, diagnostics := spec.Load("events.yaml", read)
-	if diagnostics.HasErrors() {
-		for _, d := range diagnostics {
-			t.Log(d)
-		}
-		t.Fatal("the spec has errors")
-	}
-	return s
-}
-
-func files(t testing.TB, s *spec.Spec) []emit.File {
-	t.Helper()
-	fs, err := emit.Files(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fs
-}
-
 // TestFiles_AreAsCommitted compares the output for each folder of testdata.
-// Other tests of this package import the committed packages and run them.
+// The tests in generated/ import the committed packages and run them.
 func TestFiles_AreAsCommitted(t *testing.T) {
 	specs, err := filepath.Glob("testdata/*/events.yaml")
 	if err != nil || len(specs) == 0 {
@@ -59,7 +23,7 @@ func TestFiles_AreAsCommitted(t *testing.T) {
 	for _, path := range specs {
 		folder := filepath.Dir(path)
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			want := files(t, load(t, filepath.Base(folder)))
+			want := emittest.Files(t, emittest.Load(t, folder))
 			var names []string
 			for _, f := range want {
 				names = append(names, filepath.Join(folder, filepath.FromSlash(f.Name)))

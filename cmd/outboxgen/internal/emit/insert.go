@@ -123,6 +123,7 @@ func (g *generator) emitDraft(f *jen.File, e *spec.Event) {
 			jen.Return(draft.Clone().Values(), jen.Qual("fmt", "Errorf").Call(textLit("insert "+percent(e.Name)+": %w"), jen.Err())),
 		)
 	}
+	f.Add(doc(fmt.Sprintf("draft%s checks e and writes it.", e.GoName)))
 	f.Func().Id("draft"+e.GoName).Params(jen.Id("e").Op("*").Id(e.GoName)).Params(draft.Clone(), jen.Error()).BlockFunc(func(body *jen.Group) {
 		body.List(jen.Id("body"), jen.Err()).Op(":=").Id("e").Dot("AppendCanonical").Call(jen.Nil())
 		body.Add(fail())
@@ -229,6 +230,7 @@ func (g *generator) emitDefinition(f *jen.File, e *spec.Event) {
 		}
 		members = append(members, jen.Id("Routes").Op(":").Index().Qual(outboxPath, "Route").Custom(multiline, routes...))
 	}
+	f.Add(doc(fmt.Sprintf("definition%s is what the outbox knows of %s.", e.GoName, e.Name)))
 	f.Var().Id("definition"+e.GoName).Op("=").Qual(outboxPath, "Definition").Custom(multiline, members...)
 	f.Line()
 }

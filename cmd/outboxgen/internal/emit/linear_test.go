@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/emittest"
 )
 
 // BenchmarkFiles generates ever larger specs: the time for each event must
@@ -13,14 +15,14 @@ func BenchmarkFiles(b *testing.B) {
 		text := bigSpec(n)
 		b.Run(fmt.Sprintf("read/%d", n), func(b *testing.B) {
 			for b.Loop() {
-				loadText(b, text)
+				emittest.LoadText(b, text)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/event")
 		})
-		s := loadText(b, text)
+		s := emittest.LoadText(b, text)
 		b.Run(fmt.Sprintf("emit/%d", n), func(b *testing.B) {
 			for b.Loop() {
-				files(b, s)
+				emittest.Files(b, s)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*n), "µs/event")
 		})
@@ -31,7 +33,7 @@ func BenchmarkFiles(b *testing.B) {
 // nothing of one event depends on how many there are.
 func TestFiles_GrowWithTheSpec(t *testing.T) {
 	size := func(n int) (total int) {
-		for _, f := range files(t, loadText(t, bigSpec(n))) {
+		for _, f := range emittest.Files(t, emittest.LoadText(t, bigSpec(n))) {
 			if strings.HasSuffix(f.Name, ".go") {
 				total += len(f.Content)
 			}

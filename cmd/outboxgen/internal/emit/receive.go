@@ -39,7 +39,10 @@ func (g *generator) emitReceiverInterface(f *jen.File, d *spec.Destination) {
 		"An error rolls tx back and makes the sender try again; inbox.Reject marks an event that no retry will cure.",
 	))
 	f.Type().Id(d.ReceiverName()).Types(txParam()).InterfaceFunc(func(methods *jen.Group) {
-		for _, e := range g.routed(d) {
+		for i, e := range g.routed(d) {
+			if i > 0 {
+				methods.Line()
+			}
 			methods.Add(doc(eventMethodDoc(e, "applies"), deprecation(e.Deprecated)))
 			methods.Id(e.GoName).Params(ctxParam(), jen.Id("tx").Id("Tx"), jen.Id("e").Id(e.GoName), jen.Id("m").Qual(inboxPath, "Message")).Error()
 		}

@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"github.com/gowebpki/jcs"
+	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/emittest"
 )
 
 // TestManyEvents_SurviveTheWholeWay generates a package for many events that
@@ -23,9 +24,9 @@ func TestManyEvents_SurviveTheWholeWay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles a package of its own")
 	}
-	s := loadText(t, bigSpec(n))
+	s := emittest.LoadText(t, bigSpec(n))
 	c := newConsumer(t)
-	c.generate(t, "events", files(t, s))
+	c.generate(t, "events", emittest.Files(t, s))
 
 	type sample struct {
 		Event, Type string
@@ -35,9 +36,9 @@ func TestManyEvents_SurviveTheWholeWay(t *testing.T) {
 	}
 	var samples []sample
 	for i, e := range s.Events {
-		sampler := newSampler(uint64(i))
-		sampler.full = i%2 == 0
-		body := sampler.text(e.Fields)
+		sampler := emittest.NewSampler(uint64(i))
+		sampler.Full = i%2 == 0
+		body := sampler.Text(e.Fields)
 		canonical, err := jcs.Transform(body)
 		if err != nil {
 			t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit"
+	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/emittest"
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
 	"pgregory.net/rapid"
 )
@@ -124,7 +125,7 @@ func checkSpec(t testing.TB, text []byte) (accepted bool) {
 
 func TestTypeCheck_GoldenPackages(t *testing.T) {
 	for _, folder := range []string{"design", "everything", "names", "texts"} {
-		if err := typeCheck(t, files(t, load(t, folder))); err != nil {
+		if err := typeCheck(t, emittest.Files(t, emittest.Load(t, "testdata/"+folder))); err != nil {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}
@@ -132,6 +133,17 @@ func TestTypeCheck_GoldenPackages(t *testing.T) {
 	wrong := emit.File{Name: "x.go", Content: []byte("package x\n\nimport \"fmt\"\n")}
 	if err := typeCheck(t, []emit.File{wrong}); err == nil {
 		t.Error("an unused import is taken")
+	}
+}
+
+func TestTypeCheck_DeepNesting(t *testing.T) {
+	deep := "int"
+	for range 90 {
+		deep = "[" + deep + "]"
+	}
+	s := emittest.LoadText(t, "version: 1\npackage: events\nsource: /deep\ndefaults: {idempotency: event, to: []}\nevents:\n  told: {fields: {deep: "+deep+"}}\n")
+	if err := typeCheck(t, emittest.Files(t, s)); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -144,7 +156,7 @@ func FuzzText_TypeChecks(f *testing.F) {
 	}
 	f.Add(text)
 	f.Add([]byte(bigSpec(1)))
-	f.Add([]byte(harmless))
+	f.Add([]byte(emittest.Harmless))
 	f.Fuzz(func(t *testing.T, text []byte) { checkSpec(t, text) })
 }
 
@@ -196,7 +208,7 @@ func drawSpec(t *rapid.T) []byte {
 	typeName := rapid.Custom(func(t *rapid.T) string {
 		return words.Filter(func(s string) bool { return s[0] >= 'A' && s[0] < 0x7f }).Draw(t, "type")
 	})
-	doc := rapid.OneOf(rapid.Just("A doc."), rapid.String(), rapid.SampledFrom(evil))
+	doc := rapid.OneOf(rapid.Just("A doc."), rapid.String(), rapid.SampledFrom(emittest.Evil))
 	quote := func(s string) string {
 		raw, _ := json.Marshal(strings.ToValidUTF8(s, "?"))
 		return string(raw)

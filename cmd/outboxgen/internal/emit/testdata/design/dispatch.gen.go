@@ -81,6 +81,7 @@ func NewDispatcher(store outbox.Store, audit AuditHandler, opts ...DispatcherOpt
 	return outbox.NewDispatcher(store, destinations, o.config)
 }
 
+// destinationBilling is billing as the spec has it, changed by c.
 func destinationBilling(c webhook.Config) (outbox.Destination, error) {
 	c = c.Or(webhook.Config{
 		URL:     "${BILLING_URL}",
@@ -98,6 +99,7 @@ func destinationBilling(c webhook.Config) (outbox.Destination, error) {
 	return webhook.New(c)
 }
 
+// destinationAudit is audit as the spec has it, changed by c.
 func destinationAudit(h AuditHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination audit: the handler is nil")
@@ -127,6 +129,7 @@ func handleAudit(h AuditHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsAudit reports the types and versions that AuditHandler has a method for.
 func knowsAudit(eventType string, version int) bool {
 	switch eventType {
 	case "order.created":

@@ -20,40 +20,59 @@ import (
 type LocalHandler interface {
 	// EmptyHappened handles empty.happened, version 1.
 	EmptyHappened(ctx context.Context, e EmptyHappened, d *outbox.Delivery) error
+
 	// ScalarsRequired handles scalars.required, version 1.
 	ScalarsRequired(ctx context.Context, e ScalarsRequired, d *outbox.Delivery) error
+
 	// ScalarsOptional handles scalars.optional, version 1.
 	ScalarsOptional(ctx context.Context, e ScalarsOptional, d *outbox.Delivery) error
+
 	// ScalarsNullable handles scalars.nullable, version 1.
 	ScalarsNullable(ctx context.Context, e ScalarsNullable, d *outbox.Delivery) error
+
 	// ScalarsBoth handles scalars.both, version 1.
 	ScalarsBoth(ctx context.Context, e ScalarsBoth, d *outbox.Delivery) error
+
 	// ListsRequired handles lists.required, version 1.
 	ListsRequired(ctx context.Context, e ListsRequired, d *outbox.Delivery) error
+
 	// ListsOptional handles lists.optional, version 1.
 	ListsOptional(ctx context.Context, e ListsOptional, d *outbox.Delivery) error
+
 	// ListsNullable handles lists.nullable, version 1.
 	ListsNullable(ctx context.Context, e ListsNullable, d *outbox.Delivery) error
+
 	// ListsBoth handles lists.both, version 1.
 	ListsBoth(ctx context.Context, e ListsBoth, d *outbox.Delivery) error
+
 	// MapsRequired handles maps.required, version 1.
 	MapsRequired(ctx context.Context, e MapsRequired, d *outbox.Delivery) error
+
 	// MapsOptional handles maps.optional, version 1.
 	MapsOptional(ctx context.Context, e MapsOptional, d *outbox.Delivery) error
+
 	// MapsNullable handles maps.nullable, version 1.
 	MapsNullable(ctx context.Context, e MapsNullable, d *outbox.Delivery) error
+
 	// MapsBoth handles maps.both, version 1.
 	MapsBoth(ctx context.Context, e MapsBoth, d *outbox.Delivery) error
+
 	// TreesGrown handles trees.grown, version 1.
 	TreesGrown(ctx context.Context, e TreesGrown, d *outbox.Delivery) error
+
 	// RulesKept handles rules.kept, version 1.
 	RulesKept(ctx context.Context, e RulesKept, d *outbox.Delivery) error
+
 	// Versions handles versions, version 3.
 	Versions(ctx context.Context, e Versions, d *outbox.Delivery) error
+
 	// VersionsV1 handles versions, version 1.
-	//
-	// Deprecated: use version 3.
 	VersionsV1(ctx context.Context, e VersionsV1, d *outbox.Delivery) error
+
+	// Retired handles retired, version 1.
+	//
+	// Deprecated: use versions.
+	Retired(ctx context.Context, e Retired, d *outbox.Delivery) error
 }
 
 // IdleHandler handles the events that go to the destination idle.
@@ -115,7 +134,13 @@ func WithIdle(c outbox.HandlerConfig) DispatcherOption {
 // NewDispatcher returns a dispatcher that delivers the events in store to the
 // destinations of the spec. Its error names everything that is wrong with the
 // configuration, environment variables that are not set among it.
-func NewDispatcher(store outbox.Store, local LocalHandler, broker outbox.Publisher, idle IdleHandler, opts ...DispatcherOption) (*outbox.Dispatcher, error) {
+func NewDispatcher(
+	store outbox.Store,
+	local LocalHandler,
+	broker outbox.Publisher,
+	idle IdleHandler,
+	opts ...DispatcherOption,
+) (*outbox.Dispatcher, error) {
 	var o dispatcherOptions
 	for _, opt := range opts {
 		opt(&o)
@@ -140,6 +165,7 @@ func NewDispatcher(store outbox.Store, local LocalHandler, broker outbox.Publish
 	return outbox.NewDispatcher(store, destinations, o.config)
 }
 
+// destinationHook is hook as the spec has it, changed by c.
 func destinationHook(c webhook.Config) (outbox.Destination, error) {
 	c = c.Or(webhook.Config{
 		URL:     "${HOOK_URL}",
@@ -159,6 +185,7 @@ func destinationHook(c webhook.Config) (outbox.Destination, error) {
 	return webhook.New(c)
 }
 
+// destinationLocal is local as the spec has it, changed by c.
 func destinationLocal(h LocalHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination local: the handler is nil")
@@ -279,11 +306,18 @@ func handleLocal(h LocalHandler) outbox.HandlerFunc {
 				return outbox.Undecodable(err)
 			}
 			return h.VersionsV1(ctx, e, d)
+		case d.Type == "retired" && d.Version == 1:
+			var e Retired
+			if err := e.UnmarshalJSON(d.Payload); err != nil {
+				return outbox.Undecodable(err)
+			}
+			return h.Retired(ctx, e, d)
 		}
 		return outbox.ErrUnknownEvent
 	}
 }
 
+// knowsLocal reports the types and versions that LocalHandler has a method for.
 func knowsLocal(eventType string, version int) bool {
 	switch eventType {
 	case "empty.happened":
@@ -318,10 +352,13 @@ func knowsLocal(eventType string, version int) bool {
 		return version == 1
 	case "versions":
 		return version == 3 || version == 1
+	case "retired":
+		return version == 1
 	}
 	return false
 }
 
+// destinationBroker is broker as the spec has it, changed by c.
 func destinationBroker(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Destination, error) {
 	c = c.Or(outbox.HandlerConfig{
 		Timeout:     10 * time.Second,
@@ -332,6 +369,7 @@ func destinationBroker(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Desti
 	return outbox.PublisherDestination("broker", p, c)
 }
 
+// destinationIdle is idle as the spec has it, changed by c.
 func destinationIdle(h IdleHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination idle: the handler is nil")
@@ -353,6 +391,7 @@ func handleIdle(h IdleHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsIdle reports the types and versions that IdleHandler has a method for.
 func knowsIdle(string, int) bool {
 	return false
 }

@@ -3194,8 +3194,6 @@ func readVersions(v payload.Value) Versions {
 }
 
 // VersionsV1 is the event versions, version 1.
-//
-// Deprecated: use version 3.
 type VersionsV1 struct {
 	A int64
 }
@@ -3234,6 +3232,53 @@ func (e *VersionsV1) write(w *payload.Writer) {
 func readVersionsV1(v payload.Value) VersionsV1 {
 	o := v.Object()
 	e := VersionsV1{
+		A: o.Required("a").Int(),
+	}
+	o.End()
+	return e
+}
+
+// Retired is the event retired, version 1.
+//
+// Deprecated: use versions.
+type Retired struct {
+	A int64
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e Retired) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e Retired) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e Retired) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *Retired) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readRetired)
+}
+
+func (e *Retired) write(w *payload.Writer) {
+	w.Object()
+	w.Member(`"a":`).Int(e.A)
+	w.EndObject()
+}
+
+func readRetired(v payload.Value) Retired {
+	o := v.Object()
+	e := Retired{
 		A: o.Required("a").Int(),
 	}
 	o.End()

@@ -51,6 +51,7 @@ func (o *Outbox[Tx]) InsertEmptyHappenedBatch(ctx context.Context, tx Tx, es []E
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionEmptyHappened, drafts)
 }
 
+// draftEmptyHappened checks e and writes it.
 func draftEmptyHappened(e *EmptyHappened) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -59,6 +60,7 @@ func draftEmptyHappened(e *EmptyHappened) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionEmptyHappened is what the outbox knows of empty.happened.
 var definitionEmptyHappened = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "empty.happened",
@@ -97,6 +99,7 @@ func (o *Outbox[Tx]) InsertScalarsRequiredBatch(ctx context.Context, tx Tx, es [
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionScalarsRequired, drafts)
 }
 
+// draftScalarsRequired checks e and writes it.
 func draftScalarsRequired(e *ScalarsRequired) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -105,6 +108,7 @@ func draftScalarsRequired(e *ScalarsRequired) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionScalarsRequired is what the outbox knows of scalars.required.
 var definitionScalarsRequired = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "scalars.required",
@@ -143,6 +147,7 @@ func (o *Outbox[Tx]) InsertScalarsOptionalBatch(ctx context.Context, tx Tx, es [
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionScalarsOptional, drafts)
 }
 
+// draftScalarsOptional checks e and writes it.
 func draftScalarsOptional(e *ScalarsOptional) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -151,6 +156,7 @@ func draftScalarsOptional(e *ScalarsOptional) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionScalarsOptional is what the outbox knows of scalars.optional.
 var definitionScalarsOptional = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "scalars.optional",
@@ -189,6 +195,7 @@ func (o *Outbox[Tx]) InsertScalarsNullableBatch(ctx context.Context, tx Tx, es [
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionScalarsNullable, drafts)
 }
 
+// draftScalarsNullable checks e and writes it.
 func draftScalarsNullable(e *ScalarsNullable) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -197,6 +204,7 @@ func draftScalarsNullable(e *ScalarsNullable) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionScalarsNullable is what the outbox knows of scalars.nullable.
 var definitionScalarsNullable = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "scalars.nullable",
@@ -235,6 +243,7 @@ func (o *Outbox[Tx]) InsertScalarsBothBatch(ctx context.Context, tx Tx, es []Sca
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionScalarsBoth, drafts)
 }
 
+// draftScalarsBoth checks e and writes it.
 func draftScalarsBoth(e *ScalarsBoth) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -243,6 +252,7 @@ func draftScalarsBoth(e *ScalarsBoth) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionScalarsBoth is what the outbox knows of scalars.both.
 var definitionScalarsBoth = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "scalars.both",
@@ -281,6 +291,7 @@ func (o *Outbox[Tx]) InsertListsRequiredBatch(ctx context.Context, tx Tx, es []L
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionListsRequired, drafts)
 }
 
+// draftListsRequired checks e and writes it.
 func draftListsRequired(e *ListsRequired) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -289,6 +300,7 @@ func draftListsRequired(e *ListsRequired) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionListsRequired is what the outbox knows of lists.required.
 var definitionListsRequired = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "lists.required",
@@ -327,6 +339,7 @@ func (o *Outbox[Tx]) InsertListsOptionalBatch(ctx context.Context, tx Tx, es []L
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionListsOptional, drafts)
 }
 
+// draftListsOptional checks e and writes it.
 func draftListsOptional(e *ListsOptional) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -335,6 +348,7 @@ func draftListsOptional(e *ListsOptional) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionListsOptional is what the outbox knows of lists.optional.
 var definitionListsOptional = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "lists.optional",
@@ -373,6 +387,7 @@ func (o *Outbox[Tx]) InsertListsNullableBatch(ctx context.Context, tx Tx, es []L
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionListsNullable, drafts)
 }
 
+// draftListsNullable checks e and writes it.
 func draftListsNullable(e *ListsNullable) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -381,6 +396,7 @@ func draftListsNullable(e *ListsNullable) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionListsNullable is what the outbox knows of lists.nullable.
 var definitionListsNullable = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "lists.nullable",
@@ -419,6 +435,7 @@ func (o *Outbox[Tx]) InsertListsBothBatch(ctx context.Context, tx Tx, es []Lists
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionListsBoth, drafts)
 }
 
+// draftListsBoth checks e and writes it.
 func draftListsBoth(e *ListsBoth) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -427,6 +444,7 @@ func draftListsBoth(e *ListsBoth) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionListsBoth is what the outbox knows of lists.both.
 var definitionListsBoth = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "lists.both",
@@ -465,6 +483,7 @@ func (o *Outbox[Tx]) InsertMapsRequiredBatch(ctx context.Context, tx Tx, es []Ma
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionMapsRequired, drafts)
 }
 
+// draftMapsRequired checks e and writes it.
 func draftMapsRequired(e *MapsRequired) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -473,6 +492,7 @@ func draftMapsRequired(e *MapsRequired) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionMapsRequired is what the outbox knows of maps.required.
 var definitionMapsRequired = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "maps.required",
@@ -511,6 +531,7 @@ func (o *Outbox[Tx]) InsertMapsOptionalBatch(ctx context.Context, tx Tx, es []Ma
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionMapsOptional, drafts)
 }
 
+// draftMapsOptional checks e and writes it.
 func draftMapsOptional(e *MapsOptional) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -519,6 +540,7 @@ func draftMapsOptional(e *MapsOptional) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionMapsOptional is what the outbox knows of maps.optional.
 var definitionMapsOptional = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "maps.optional",
@@ -557,6 +579,7 @@ func (o *Outbox[Tx]) InsertMapsNullableBatch(ctx context.Context, tx Tx, es []Ma
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionMapsNullable, drafts)
 }
 
+// draftMapsNullable checks e and writes it.
 func draftMapsNullable(e *MapsNullable) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -565,6 +588,7 @@ func draftMapsNullable(e *MapsNullable) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionMapsNullable is what the outbox knows of maps.nullable.
 var definitionMapsNullable = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "maps.nullable",
@@ -603,6 +627,7 @@ func (o *Outbox[Tx]) InsertMapsBothBatch(ctx context.Context, tx Tx, es []MapsBo
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionMapsBoth, drafts)
 }
 
+// draftMapsBoth checks e and writes it.
 func draftMapsBoth(e *MapsBoth) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -611,6 +636,7 @@ func draftMapsBoth(e *MapsBoth) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionMapsBoth is what the outbox knows of maps.both.
 var definitionMapsBoth = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "maps.both",
@@ -649,6 +675,7 @@ func (o *Outbox[Tx]) InsertTreesGrownBatch(ctx context.Context, tx Tx, es []Tree
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionTreesGrown, drafts)
 }
 
+// draftTreesGrown checks e and writes it.
 func draftTreesGrown(e *TreesGrown) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -657,6 +684,7 @@ func draftTreesGrown(e *TreesGrown) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionTreesGrown is what the outbox knows of trees.grown.
 var definitionTreesGrown = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "trees.grown",
@@ -695,6 +723,7 @@ func (o *Outbox[Tx]) InsertRulesKeptBatch(ctx context.Context, tx Tx, es []Rules
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionRulesKept, drafts)
 }
 
+// draftRulesKept checks e and writes it.
 func draftRulesKept(e *RulesKept) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -703,6 +732,7 @@ func draftRulesKept(e *RulesKept) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionRulesKept is what the outbox knows of rules.kept.
 var definitionRulesKept = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "rules.kept",
@@ -743,6 +773,7 @@ func (o *Outbox[Tx]) InsertKeyTextBatch(ctx context.Context, tx Tx, es []KeyText
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyText, drafts)
 }
 
+// draftKeyText checks e and writes it.
 func draftKeyText(e *KeyText) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -751,6 +782,7 @@ func draftKeyText(e *KeyText) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: e.K, Payload: body}, nil
 }
 
+// definitionKeyText is what the outbox knows of key.text.
 var definitionKeyText = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "key.text",
@@ -789,6 +821,7 @@ func (o *Outbox[Tx]) InsertKeyIntBatch(ctx context.Context, tx Tx, es []KeyInt) 
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyInt, drafts)
 }
 
+// draftKeyInt checks e and writes it.
 func draftKeyInt(e *KeyInt) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -797,6 +830,7 @@ func draftKeyInt(e *KeyInt) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: strconv.FormatInt(e.K, 10), Payload: body}, nil
 }
 
+// definitionKeyInt is what the outbox knows of key.int.
 var definitionKeyInt = outbox.Definition{
 	Source:          "/tests/everything",
 	Type:            "key.int",
@@ -835,6 +869,7 @@ func (o *Outbox[Tx]) InsertKeyInt64Batch(ctx context.Context, tx Tx, es []KeyInt
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyInt64, drafts)
 }
 
+// draftKeyInt64 checks e and writes it.
 func draftKeyInt64(e *KeyInt64) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -847,6 +882,7 @@ func draftKeyInt64(e *KeyInt64) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: key, Payload: body}, nil
 }
 
+// definitionKeyInt64 is what the outbox knows of key.int64.
 var definitionKeyInt64 = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "key.int64",
@@ -884,6 +920,7 @@ func (o *Outbox[Tx]) InsertKeyUUIDBatch(ctx context.Context, tx Tx, es []KeyUUID
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyUUID, drafts)
 }
 
+// draftKeyUUID checks e and writes it.
 func draftKeyUUID(e *KeyUUID) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -896,6 +933,7 @@ func draftKeyUUID(e *KeyUUID) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: key, Payload: body}, nil
 }
 
+// definitionKeyUUID is what the outbox knows of key.uuid.
 var definitionKeyUUID = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "key.uuid",
@@ -933,6 +971,7 @@ func (o *Outbox[Tx]) InsertKeyColourBatch(ctx context.Context, tx Tx, es []KeyCo
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyColour, drafts)
 }
 
+// draftKeyColour checks e and writes it.
 func draftKeyColour(e *KeyColour) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -945,6 +984,7 @@ func draftKeyColour(e *KeyColour) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: key, Payload: body}, nil
 }
 
+// definitionKeyColour is what the outbox knows of key.colour.
 var definitionKeyColour = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "key.colour",
@@ -981,6 +1021,7 @@ func (o *Outbox[Tx]) InsertVersionsBatch(ctx context.Context, tx Tx, es []Versio
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionVersions, drafts)
 }
 
+// draftVersions checks e and writes it.
 func draftVersions(e *Versions) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -989,6 +1030,7 @@ func draftVersions(e *Versions) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionVersions is what the outbox knows of versions.
 var definitionVersions = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "versions",
@@ -1003,8 +1045,6 @@ var definitionVersions = outbox.Definition{
 // InsertVersionsV1 inserts one versions event in tx.
 //
 // Each insert is an event of its own.
-//
-// Deprecated: use version 3.
 func (o *Outbox[Tx]) InsertVersionsV1(ctx context.Context, tx Tx, e VersionsV1) (outbox.Receipt, error) {
 	d, err := draftVersionsV1(&e)
 	if err != nil {
@@ -1016,8 +1056,6 @@ func (o *Outbox[Tx]) InsertVersionsV1(ctx context.Context, tx Tx, e VersionsV1) 
 // InsertVersionsV1Batch inserts all of es in tx, or none of them, and answers a
 // receipt for each. A failure is an *outbox.BatchError that names the event's
 // index.
-//
-// Deprecated: use version 3.
 func (o *Outbox[Tx]) InsertVersionsV1Batch(ctx context.Context, tx Tx, es []VersionsV1) ([]outbox.Receipt, error) {
 	drafts := make([]outbox.Draft, len(es))
 	for i := range es {
@@ -1030,6 +1068,7 @@ func (o *Outbox[Tx]) InsertVersionsV1Batch(ctx context.Context, tx Tx, es []Vers
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionVersionsV1, drafts)
 }
 
+// draftVersionsV1 checks e and writes it.
 func draftVersionsV1(e *VersionsV1) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -1038,9 +1077,61 @@ func draftVersionsV1(e *VersionsV1) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionVersionsV1 is what the outbox knows of versions.
 var definitionVersionsV1 = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "versions",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "local"},
+		{Destination: "hook"},
+	},
+}
+
+// InsertRetired inserts one retired event in tx.
+//
+// Each insert is an event of its own.
+//
+// Deprecated: use versions.
+func (o *Outbox[Tx]) InsertRetired(ctx context.Context, tx Tx, e Retired) (outbox.Receipt, error) {
+	d, err := draftRetired(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionRetired, d.OrderingKey, d.Payload)
+}
+
+// InsertRetiredBatch inserts all of es in tx, or none of them, and answers a
+// receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+//
+// Deprecated: use versions.
+func (o *Outbox[Tx]) InsertRetiredBatch(ctx context.Context, tx Tx, es []Retired) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftRetired(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionRetired, drafts)
+}
+
+// draftRetired checks e and writes it.
+func draftRetired(e *Retired) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert retired: %w", err)
+	}
+	return outbox.Draft{Payload: body}, nil
+}
+
+// definitionRetired is what the outbox knows of retired.
+var definitionRetired = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "retired",
 	Version:     1,
 	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
 	Routes: []outbox.Route{
@@ -1075,6 +1166,7 @@ func (o *Outbox[Tx]) InsertNowhereBatch(ctx context.Context, tx Tx, es []Nowhere
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionNowhere, drafts)
 }
 
+// draftNowhere checks e and writes it.
 func draftNowhere(e *Nowhere) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -1083,6 +1175,7 @@ func draftNowhere(e *Nowhere) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionNowhere is what the outbox knows of nowhere.
 var definitionNowhere = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "nowhere",

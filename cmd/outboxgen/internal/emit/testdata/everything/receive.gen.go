@@ -22,50 +22,74 @@ import (
 type HookReceiver[Tx any] interface {
 	// EmptyHappened applies empty.happened, version 1.
 	EmptyHappened(ctx context.Context, tx Tx, e EmptyHappened, m inbox.Message) error
+
 	// ScalarsRequired applies scalars.required, version 1.
 	ScalarsRequired(ctx context.Context, tx Tx, e ScalarsRequired, m inbox.Message) error
+
 	// ScalarsOptional applies scalars.optional, version 1.
 	ScalarsOptional(ctx context.Context, tx Tx, e ScalarsOptional, m inbox.Message) error
+
 	// ScalarsNullable applies scalars.nullable, version 1.
 	ScalarsNullable(ctx context.Context, tx Tx, e ScalarsNullable, m inbox.Message) error
+
 	// ScalarsBoth applies scalars.both, version 1.
 	ScalarsBoth(ctx context.Context, tx Tx, e ScalarsBoth, m inbox.Message) error
+
 	// ListsRequired applies lists.required, version 1.
 	ListsRequired(ctx context.Context, tx Tx, e ListsRequired, m inbox.Message) error
+
 	// ListsOptional applies lists.optional, version 1.
 	ListsOptional(ctx context.Context, tx Tx, e ListsOptional, m inbox.Message) error
+
 	// ListsNullable applies lists.nullable, version 1.
 	ListsNullable(ctx context.Context, tx Tx, e ListsNullable, m inbox.Message) error
+
 	// ListsBoth applies lists.both, version 1.
 	ListsBoth(ctx context.Context, tx Tx, e ListsBoth, m inbox.Message) error
+
 	// MapsRequired applies maps.required, version 1.
 	MapsRequired(ctx context.Context, tx Tx, e MapsRequired, m inbox.Message) error
+
 	// MapsOptional applies maps.optional, version 1.
 	MapsOptional(ctx context.Context, tx Tx, e MapsOptional, m inbox.Message) error
+
 	// MapsNullable applies maps.nullable, version 1.
 	MapsNullable(ctx context.Context, tx Tx, e MapsNullable, m inbox.Message) error
+
 	// MapsBoth applies maps.both, version 1.
 	MapsBoth(ctx context.Context, tx Tx, e MapsBoth, m inbox.Message) error
+
 	// TreesGrown applies trees.grown, version 1.
 	TreesGrown(ctx context.Context, tx Tx, e TreesGrown, m inbox.Message) error
+
 	// RulesKept applies rules.kept, version 1.
 	RulesKept(ctx context.Context, tx Tx, e RulesKept, m inbox.Message) error
+
 	// KeyText applies key.text, version 1.
 	KeyText(ctx context.Context, tx Tx, e KeyText, m inbox.Message) error
+
 	// KeyInt applies key.int, version 1.
 	KeyInt(ctx context.Context, tx Tx, e KeyInt, m inbox.Message) error
+
 	// KeyInt64 applies key.int64, version 1.
 	KeyInt64(ctx context.Context, tx Tx, e KeyInt64, m inbox.Message) error
+
 	// KeyUUID applies key.uuid, version 1.
 	KeyUUID(ctx context.Context, tx Tx, e KeyUUID, m inbox.Message) error
+
 	// KeyColour applies key.colour, version 1.
 	KeyColour(ctx context.Context, tx Tx, e KeyColour, m inbox.Message) error
+
 	// Versions applies versions, version 3.
 	Versions(ctx context.Context, tx Tx, e Versions, m inbox.Message) error
+
 	// VersionsV1 applies versions, version 1.
-	//
-	// Deprecated: use version 3.
 	VersionsV1(ctx context.Context, tx Tx, e VersionsV1, m inbox.Message) error
+
+	// Retired applies retired, version 1.
+	//
+	// Deprecated: use versions.
+	Retired(ctx context.Context, tx Tx, e Retired, m inbox.Message) error
 }
 
 // NewHookReceiver returns the handler of the requests that the destination hook
@@ -344,6 +368,18 @@ func NewHookReceiver[Tx any](store inbox.Store[Tx], r HookReceiver[Tx], cfg inbo
 					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
 				}
 				return r.VersionsV1(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "retired",
+			Version:     1,
+			Idempotency: definitionRetired.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e Retired
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.Retired(ctx, tx, e, m)
 			},
 		},
 	}

@@ -20,18 +20,25 @@ import (
 type StoreHandler interface {
 	// Signs handles signs, version 1.
 	Signs(ctx context.Context, e Signs, d *outbox.Delivery) error
+
 	// N2faChanged handles 2fa.changed, version 1.
 	N2faChanged(ctx context.Context, e N2faChanged, d *outbox.Delivery) error
+
 	// N3dsChallengeCompleted handles 3ds.challenge.completed, version 1.
 	N3dsChallengeCompleted(ctx context.Context, e N3dsChallengeCompleted, d *outbox.Delivery) error
+
 	// Keywords handles keywords, version 1.
 	Keywords(ctx context.Context, e Keywords, d *outbox.Delivery) error
+
 	// Type handles type, version 1.
 	Type(ctx context.Context, e Type, d *outbox.Delivery) error
+
 	// Nil handles nil, version 1.
 	Nil(ctx context.Context, e Nil, d *outbox.Delivery) error
+
 	// Wire handles wire, version 1.
 	Wire(ctx context.Context, e Wire, d *outbox.Delivery) error
+
 	// CapsAndDashesAndDotsSlashes handles caps.and-dashes_and.dots/slashes, version 1.
 	CapsAndDashesAndDotsSlashes(ctx context.Context, e CapsAndDashesAndDotsSlashes, d *outbox.Delivery) error
 }
@@ -171,7 +178,18 @@ func WithType(c webhook.Config) DispatcherOption {
 // NewDispatcher returns a dispatcher that delivers the events in store to the
 // destinations of the spec. Its error names everything that is wrong with the
 // configuration, environment variables that are not set among it.
-func NewDispatcher(store outbox.Store, storeHandler StoreHandler, errorsHandler ErrorsHandler, nilHandler NilHandler, appendPublisher outbox.Publisher, funcPublisher outbox.Publisher, outboxPublisher outbox.Publisher, oHandler OHandler, httpLog HTTPLogHandler, opts ...DispatcherOption) (*outbox.Dispatcher, error) {
+func NewDispatcher(
+	store outbox.Store,
+	storeHandler StoreHandler,
+	errorsHandler ErrorsHandler,
+	nilHandler NilHandler,
+	appendPublisher outbox.Publisher,
+	funcPublisher outbox.Publisher,
+	outboxPublisher outbox.Publisher,
+	oHandler OHandler,
+	httpLog HTTPLogHandler,
+	opts ...DispatcherOption,
+) (*outbox.Dispatcher, error) {
 	var o dispatcherOptions
 	for _, opt := range opts {
 		opt(&o)
@@ -201,6 +219,7 @@ func NewDispatcher(store outbox.Store, storeHandler StoreHandler, errorsHandler 
 	return outbox.NewDispatcher(store, destinations, o.config)
 }
 
+// destinationStore is store as the spec has it, changed by c.
 func destinationStore(h StoreHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination store: the handler is nil")
@@ -272,6 +291,7 @@ func handleStore(h StoreHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsStore reports the types and versions that StoreHandler has a method for.
 func knowsStore(eventType string, version int) bool {
 	switch eventType {
 	case "signs":
@@ -294,6 +314,7 @@ func knowsStore(eventType string, version int) bool {
 	return false
 }
 
+// destinationErrors is errors as the spec has it, changed by c.
 func destinationErrors(h ErrorsHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination errors: the handler is nil")
@@ -323,6 +344,8 @@ func handleErrors(h ErrorsHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsErrors reports the types and versions that ErrorsHandler has a method
+// for.
 func knowsErrors(eventType string, version int) bool {
 	switch eventType {
 	case "keywords":
@@ -331,6 +354,7 @@ func knowsErrors(eventType string, version int) bool {
 	return false
 }
 
+// destinationNil is nil as the spec has it, changed by c.
 func destinationNil(h NilHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination nil: the handler is nil")
@@ -360,6 +384,7 @@ func handleNil(h NilHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsNil reports the types and versions that NilHandler has a method for.
 func knowsNil(eventType string, version int) bool {
 	switch eventType {
 	case "keywords":
@@ -368,6 +393,7 @@ func knowsNil(eventType string, version int) bool {
 	return false
 }
 
+// destinationAppend is append as the spec has it, changed by c.
 func destinationAppend(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Destination, error) {
 	c = c.Or(outbox.HandlerConfig{
 		Timeout:     10 * time.Second,
@@ -378,6 +404,7 @@ func destinationAppend(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Desti
 	return outbox.PublisherDestination("append", p, c)
 }
 
+// destinationFunc is func as the spec has it, changed by c.
 func destinationFunc(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Destination, error) {
 	c = c.Or(outbox.HandlerConfig{
 		Timeout:     10 * time.Second,
@@ -388,6 +415,7 @@ func destinationFunc(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Destina
 	return outbox.PublisherDestination("func", p, c)
 }
 
+// destinationOutbox is outbox as the spec has it, changed by c.
 func destinationOutbox(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Destination, error) {
 	c = c.Or(outbox.HandlerConfig{
 		Timeout:     10 * time.Second,
@@ -398,6 +426,7 @@ func destinationOutbox(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Desti
 	return outbox.PublisherDestination("outbox", p, c)
 }
 
+// destinationO is o as the spec has it, changed by c.
 func destinationO(h OHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination o: the handler is nil")
@@ -427,6 +456,7 @@ func handleO(h OHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsO reports the types and versions that OHandler has a method for.
 func knowsO(eventType string, version int) bool {
 	switch eventType {
 	case "keywords":
@@ -435,6 +465,7 @@ func knowsO(eventType string, version int) bool {
 	return false
 }
 
+// destinationHTTPLog is HTTPLog as the spec has it, changed by c.
 func destinationHTTPLog(h HTTPLogHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination HTTPLog: the handler is nil")
@@ -464,6 +495,8 @@ func handleHTTPLog(h HTTPLogHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsHTTPLog reports the types and versions that HTTPLogHandler has a method
+// for.
 func knowsHTTPLog(eventType string, version int) bool {
 	switch eventType {
 	case "keywords":
@@ -472,6 +505,7 @@ func knowsHTTPLog(eventType string, version int) bool {
 	return false
 }
 
+// destinationType is type as the spec has it, changed by c.
 func destinationType(c webhook.Config) (outbox.Destination, error) {
 	c = c.Or(webhook.Config{
 		URL:         "http://127.0.0.1:1/",

@@ -51,6 +51,7 @@ func (o *Outbox[Tx]) InsertSignsBatch(ctx context.Context, tx Tx, es []Signs) ([
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionSigns, drafts)
 }
 
+// draftSigns checks e and writes it.
 func draftSigns(e *Signs) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -59,6 +60,7 @@ func draftSigns(e *Signs) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionSigns is what the outbox knows of signs.
 var definitionSigns = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "signs",
@@ -96,6 +98,7 @@ func (o *Outbox[Tx]) InsertN2faChangedBatch(ctx context.Context, tx Tx, es []N2f
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionN2faChanged, drafts)
 }
 
+// draftN2faChanged checks e and writes it.
 func draftN2faChanged(e *N2faChanged) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -104,6 +107,7 @@ func draftN2faChanged(e *N2faChanged) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionN2faChanged is what the outbox knows of 2fa.changed.
 var definitionN2faChanged = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "2fa.changed",
@@ -140,6 +144,7 @@ func (o *Outbox[Tx]) InsertN3dsChallengeCompletedBatch(ctx context.Context, tx T
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionN3dsChallengeCompleted, drafts)
 }
 
+// draftN3dsChallengeCompleted checks e and writes it.
 func draftN3dsChallengeCompleted(e *N3dsChallengeCompleted) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -148,6 +153,7 @@ func draftN3dsChallengeCompleted(e *N3dsChallengeCompleted) (outbox.Draft, error
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionN3dsChallengeCompleted is what the outbox knows of 3ds.challenge.completed.
 var definitionN3dsChallengeCompleted = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "3ds.challenge.completed",
@@ -186,6 +192,7 @@ func (o *Outbox[Tx]) InsertKeywordsBatch(ctx context.Context, tx Tx, es []Keywor
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeywords, drafts)
 }
 
+// draftKeywords checks e and writes it.
 func draftKeywords(e *Keywords) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -194,6 +201,7 @@ func draftKeywords(e *Keywords) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: e.Type, Payload: body}, nil
 }
 
+// definitionKeywords is what the outbox knows of keywords.
 var definitionKeywords = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "keywords",
@@ -238,6 +246,7 @@ func (o *Outbox[Tx]) InsertTypeBatch(ctx context.Context, tx Tx, es []Type) ([]o
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionType, drafts)
 }
 
+// draftType checks e and writes it.
 func draftType(e *Type) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -246,6 +255,7 @@ func draftType(e *Type) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionType is what the outbox knows of type.
 var definitionType = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "type",
@@ -282,6 +292,7 @@ func (o *Outbox[Tx]) InsertNilBatch(ctx context.Context, tx Tx, es []Nil) ([]out
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionNil, drafts)
 }
 
+// draftNil checks e and writes it.
 func draftNil(e *Nil) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -290,6 +301,7 @@ func draftNil(e *Nil) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionNil is what the outbox knows of nil.
 var definitionNil = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "nil",
@@ -326,6 +338,7 @@ func (o *Outbox[Tx]) InsertWireBatch(ctx context.Context, tx Tx, es []Wire) ([]o
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionWire, drafts)
 }
 
+// draftWire checks e and writes it.
 func draftWire(e *Wire) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -334,6 +347,7 @@ func draftWire(e *Wire) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionWire is what the outbox knows of wire.
 var definitionWire = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "wire",
@@ -371,6 +385,7 @@ func (o *Outbox[Tx]) InsertCapsAndDashesAndDotsSlashesBatch(ctx context.Context,
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionCapsAndDashesAndDotsSlashes, drafts)
 }
 
+// draftCapsAndDashesAndDotsSlashes checks e and writes it.
 func draftCapsAndDashesAndDotsSlashes(e *CapsAndDashesAndDotsSlashes) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -379,6 +394,8 @@ func draftCapsAndDashesAndDotsSlashes(e *CapsAndDashesAndDotsSlashes) (outbox.Dr
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionCapsAndDashesAndDotsSlashes is what the outbox knows of
+// caps.and-dashes_and.dots/slashes.
 var definitionCapsAndDashesAndDotsSlashes = outbox.Definition{
 	Source:      "/tests/names",
 	Type:        "caps.and-dashes_and.dots/slashes",

@@ -20,6 +20,7 @@ import (
 type TypeReceiver[Tx any] interface {
 	// Signs applies signs, version 1.
 	Signs(ctx context.Context, tx Tx, e Signs, m inbox.Message) error
+
 	// Keywords applies keywords, version 1.
 	Keywords(ctx context.Context, tx Tx, e Keywords, m inbox.Message) error
 }

@@ -19,8 +19,10 @@ import (
 type LocalHandler interface {
 	// Sent handles sent, version 1.
 	Sent(ctx context.Context, e Sent, d *outbox.Delivery) error
+
 	// Wrong handles wrong, version 1.
 	Wrong(ctx context.Context, e Wrong, d *outbox.Delivery) error
+
 	// Keyed handles keyed, version 1.
 	Keyed(ctx context.Context, e Keyed, d *outbox.Delivery) error
 }
@@ -83,6 +85,7 @@ func NewDispatcher(store outbox.Store, local LocalHandler, shipPublisher outbox.
 	return outbox.NewDispatcher(store, destinations, o.config)
 }
 
+// destinationLocal is local as the spec has it, changed by c.
 func destinationLocal(h LocalHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination local: the handler is nil")
@@ -124,6 +127,7 @@ func handleLocal(h LocalHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsLocal reports the types and versions that LocalHandler has a method for.
 func knowsLocal(eventType string, version int) bool {
 	switch eventType {
 	case "sent":
@@ -136,6 +140,7 @@ func knowsLocal(eventType string, version int) bool {
 	return false
 }
 
+// destinationShip is ship as the spec has it, changed by c.
 func destinationShip(p outbox.Publisher, c outbox.HandlerConfig) (outbox.Destination, error) {
 	c = c.Or(outbox.HandlerConfig{
 		Timeout:     10 * time.Second,

@@ -52,6 +52,7 @@ func (o *Outbox[Tx]) InsertSentBatch(ctx context.Context, tx Tx, es []Sent) ([]o
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionSent, drafts)
 }
 
+// draftSent checks e and writes it.
 func draftSent(e *Sent) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -64,6 +65,7 @@ func draftSent(e *Sent) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: key, Payload: body}, nil
 }
 
+// definitionSent is what the outbox knows of sent.
 var definitionSent = outbox.Definition{
 	Source:      "/tests/own",
 	Type:        "sent",
@@ -101,6 +103,7 @@ func (o *Outbox[Tx]) InsertWrongBatch(ctx context.Context, tx Tx, es []Wrong) ([
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionWrong, drafts)
 }
 
+// draftWrong checks e and writes it.
 func draftWrong(e *Wrong) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -109,6 +112,7 @@ func draftWrong(e *Wrong) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionWrong is what the outbox knows of wrong.
 var definitionWrong = outbox.Definition{
 	Source:      "/tests/own",
 	Type:        "wrong",
@@ -146,6 +150,7 @@ func (o *Outbox[Tx]) InsertKeyedBatch(ctx context.Context, tx Tx, es []Keyed) ([
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyed, drafts)
 }
 
+// draftKeyed checks e and writes it.
 func draftKeyed(e *Keyed) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -161,6 +166,7 @@ func draftKeyed(e *Keyed) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: key, Payload: body}, nil
 }
 
+// definitionKeyed is what the outbox knows of keyed.
 var definitionKeyed = outbox.Definition{
 	Source:      "/tests/own",
 	Type:        "keyed",

@@ -84,6 +84,7 @@ func NewDispatcher(store outbox.Store, local LocalHandler, opts ...DispatcherOpt
 	return outbox.NewDispatcher(store, destinations, o.config)
 }
 
+// destinationHook is hook as the spec has it, changed by c.
 func destinationHook(c webhook.Config) (outbox.Destination, error) {
 	c = c.Or(webhook.Config{
 		URL:     "http://127.0.0.1:1/?a=*/&b=%22%60$'(x)",
@@ -101,6 +102,7 @@ func destinationHook(c webhook.Config) (outbox.Destination, error) {
 	return webhook.New(c)
 }
 
+// destinationLocal is local as the spec has it, changed by c.
 func destinationLocal(h LocalHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination local: the handler is nil")
@@ -130,6 +132,7 @@ func handleLocal(h LocalHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsLocal reports the types and versions that LocalHandler has a method for.
 func knowsLocal(eventType string, version int) bool {
 	switch eventType {
 	case "told":

@@ -54,6 +54,7 @@ func (o *Outbox[Tx]) InsertToldBatch(ctx context.Context, tx Tx, es []Told) ([]o
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionTold, drafts)
 }
 
+// draftTold checks e and writes it.
 func draftTold(e *Told) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -62,6 +63,7 @@ func draftTold(e *Told) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionTold is what the outbox knows of told.
 var definitionTold = outbox.Definition{
 	Source:      "/tests/texts*/$'(x)",
 	Type:        "told",

@@ -1,4 +1,4 @@
-package emit_test
+package emittest
 
 import (
 	"encoding/base64"
@@ -13,21 +13,22 @@ import (
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
 )
 
-// sampler makes random JSON values that a spec allows. Scalars are in the one
+// Sampler makes random JSON values that a spec allows. Scalars are in the one
 // spelling that the language has for them; everything else about the text (the
 // order of members, white space, escapes) is not canonical.
-type sampler struct {
+type Sampler struct {
 	rand *rand.Rand
-	// full leaves no optional member out and writes no null.
-	full bool
+	// Full leaves no optional member out and writes no null.
+	Full bool
 }
 
-func newSampler(seed uint64) *sampler {
-	return &sampler{rand: rand.New(rand.NewPCG(seed, 1))}
+// NewSampler returns a sampler whose values depend on the seed alone.
+func NewSampler(seed uint64) *Sampler {
+	return &Sampler{rand: rand.New(rand.NewPCG(seed, 1))}
 }
 
-// text is a random event as JSON text.
-func (s *sampler) text(fields []*spec.Field) []byte {
+// Text is a random event as JSON text.
+func (s *Sampler) Text(fields []*spec.Field) []byte {
 	tree := s.object(fields, 0)
 	var raw []byte
 	var err error
@@ -42,18 +43,18 @@ func (s *sampler) text(fields []*spec.Field) []byte {
 	return raw
 }
 
-func (s *sampler) oneIn(n int) bool { return s.rand.IntN(n) == 0 }
+func (s *Sampler) oneIn(n int) bool { return s.rand.IntN(n) == 0 }
 
 // deep is where recursive types end.
 const deep = 4
 
-func (s *sampler) object(fields []*spec.Field, depth int) map[string]any {
+func (s *Sampler) object(fields []*spec.Field, depth int) map[string]any {
 	tree := map[string]any{}
 	for _, f := range fields {
 		ends := depth >= deep && innermostNamed(f.Type)
 		switch {
-		case f.Optional && (ends || !s.full && s.oneIn(3)):
-		case f.Nullable && (ends || !s.full && s.oneIn(3)):
+		case f.Optional && (ends || !s.Full && s.oneIn(3)):
+		case f.Nullable && (ends || !s.Full && s.oneIn(3)):
 			tree[f.Name] = nil
 		default:
 			tree[f.Name] = s.value(f.Type, f.Rules, f.GoType, depth)
@@ -73,7 +74,7 @@ func innermostNamed(t *spec.TypeRef) bool {
 	return t.Named != nil
 }
 
-func (s *sampler) value(t *spec.TypeRef, rules spec.Rules, own *spec.GoType, depth int) any {
+func (s *Sampler) value(t *spec.TypeRef, rules spec.Rules, own *spec.GoType, depth int) any {
 	switch {
 	case own != nil:
 		return s.own(own)
@@ -99,7 +100,7 @@ func (s *sampler) value(t *spec.TypeRef, rules spec.Rules, own *spec.GoType, dep
 	return s.scalar(t.Scalar, rules)
 }
 
-func (s *sampler) size(e *spec.Element, rules spec.Rules, depth int) int {
+func (s *Sampler) size(e *spec.Element, rules spec.Rules, depth int) int {
 	least, most := 0, 3
 	if rules.MinItems != nil {
 		least = *rules.MinItems
@@ -107,7 +108,7 @@ func (s *sampler) size(e *spec.Element, rules spec.Rules, depth int) int {
 	if rules.MaxItems != nil {
 		most = *rules.MaxItems
 	}
-	if s.full {
+	if s.Full {
 		least = max(least, 1)
 	}
 	if depth >= deep && innermostNamed(e.Type) {
@@ -116,15 +117,15 @@ func (s *sampler) size(e *spec.Element, rules spec.Rules, depth int) int {
 	return least + s.rand.IntN(max(most-least, 0)+1)
 }
 
-func (s *sampler) element(e *spec.Element, depth int) any {
-	if e.Nullable && !s.full && s.oneIn(3) {
+func (s *Sampler) element(e *spec.Element, depth int) any {
+	if e.Nullable && !s.Full && s.oneIn(3) {
 		return nil
 	}
 	return s.value(e.Type, e.Rules, e.GoType, depth)
 }
 
 // own are texts that the types in testdata/own take.
-func (s *sampler) own(t *spec.GoType) any {
+func (s *Sampler) own(t *spec.GoType) any {
 	switch t.Name {
 	case "Addr":
 		return fmt.Sprintf("192.0.2.%d", s.rand.IntN(256))
@@ -145,11 +146,11 @@ var awkward = []string{
 	strings.Repeat("long ", 40),
 }
 
-func (s *sampler) string() string {
+func (s *Sampler) string() string {
 	return awkward[s.rand.IntN(len(awkward))] + awkward[s.rand.IntN(len(awkward))]
 }
 
-func (s *sampler) scalar(scalar spec.Scalar, rules spec.Rules) any {
+func (s *Sampler) scalar(scalar spec.Scalar, rules spec.Rules) any {
 	if rules.Min != nil && (rules.Max == nil || s.oneIn(2)) {
 		return bounded(scalar, *rules.Min)
 	}
@@ -204,7 +205,7 @@ func sizeWithin(rules spec.Rules, n int) int {
 }
 
 // ruledString finds a text that keeps the rules among a few that usually do.
-func (s *sampler) ruledString(rules spec.Rules) string {
+func (s *Sampler) ruledString(rules spec.Rules) string {
 	switch rules.Format {
 	case "email":
 		return "a@example.org"
@@ -256,7 +257,7 @@ func bounded(scalar spec.Scalar, text string) any {
 }
 
 // json is a random value of any kind.
-func (s *sampler) json(depth int) any {
+func (s *Sampler) json(depth int) any {
 	kinds := 8
 	if depth == 0 {
 		kinds = 5

@@ -1,4 +1,6 @@
-package emit_test
+//lint:file-ignore SA1019 deprecated events are tested like any others
+
+package generated_test
 
 import (
 	"bytes"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gowebpki/jcs"
+	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/emittest"
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/testdata/design"
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/testdata/everything"
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/testdata/names"
@@ -32,7 +35,7 @@ var golden = map[string][]event{
 		new(everything.ListsBoth), new(everything.MapsRequired), new(everything.MapsOptional), new(everything.MapsNullable),
 		new(everything.MapsBoth), new(everything.TreesGrown), new(everything.RulesKept), new(everything.KeyText), new(everything.KeyInt),
 		new(everything.KeyInt64), new(everything.KeyUUID), new(everything.KeyColour), new(everything.Versions), new(everything.VersionsV1),
-		new(everything.Nowhere),
+		new(everything.Retired), new(everything.Nowhere),
 	},
 	"names": {
 		new(names.Signs), new(names.N2faChanged), new(names.N3dsChallengeCompleted), new(names.Keywords), new(names.Type), new(names.Nil),
@@ -51,7 +54,7 @@ func blank(e event) event { return reflect.New(reflect.TypeOf(e).Elem()).Interfa
 // implementation makes of the text.
 func TestAppendCanonical_IsRFC8785OfTheValue(t *testing.T) {
 	for folder, list := range golden {
-		s := load(t, folder)
+		s := emittest.Load(t, "../testdata/"+folder)
 		for _, e := range s.Events {
 			if e.GoName == "Wrong" {
 				continue // cannot be written, see TestOwnType_WithoutMethods
@@ -62,9 +65,9 @@ func TestAppendCanonical_IsRFC8785OfTheValue(t *testing.T) {
 				continue
 			}
 			for seed := range uint64(100) {
-				sample := newSampler(seed)
-				sample.full = seed == 0
-				text := sample.text(e.Fields)
+				sample := emittest.NewSampler(seed)
+				sample.Full = seed == 0
+				text := sample.Text(e.Fields)
 				checkCanonical(t, blank(list[i]), text)
 			}
 		}
@@ -126,12 +129,12 @@ func TestCase_W01(t *testing.T) {
 	}
 	m := everything.MapsRequired{StringMap: map[string]string{"\uFB33": "1", "😀": "2"}}
 	e := everything.MapsRequired{}
-	fill := newSampler(1)
-	fill.full = true
-	s := load(t, "everything")
+	fill := emittest.NewSampler(1)
+	fill.Full = true
+	s := emittest.Load(t, "../testdata/everything")
 	for _, event := range s.Events {
 		if event.GoName == "MapsRequired" {
-			if err := e.UnmarshalJSON(fill.text(event.Fields)); err != nil {
+			if err := e.UnmarshalJSON(fill.Text(event.Fields)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -187,7 +190,7 @@ func TestCase_G14(t *testing.T) {
 		t.Errorf("absent members are written: %s", have)
 	}
 	nulls := text(&everything.ScalarsNullable{})
-	if strings.Count(nulls, ":null") != len(load(t, "everything").Events[3].Fields) {
+	if strings.Count(nulls, ":null") != len(emittest.Load(t, "../testdata/everything").Events[3].Fields) {
 		t.Errorf("a nullable member of a nil pointer is not null: %s", nulls)
 	}
 	// The zero value of every type that has one is written.
