@@ -191,6 +191,34 @@ func TestEvents_RefusalsAreSampledWithACount(t *testing.T) {
 	})
 }
 
+// What a sample left out is told at the transition, and the first refusal
+// after it at once.
+func TestEvents_RefusalsOfEachEraAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newEventLog()
+		b := newBreaker(t, breaker.Config{Logger: log.logger()})
+		report(t, b, breaker.Failure, 2)
+		p := acquire(t, b)
+		for range 3 {
+			refusal(t, b, breaker.ReasonSuspect)
+		}
+		p.Done(breaker.Failure)
+		for range 5 {
+			refusal(t, b, breaker.ReasonOpen)
+		}
+		synctest.Wait()
+		var told []string
+		for _, m := range log.lines(t) {
+			told = append(told, fmt.Sprintln(m["event"], m["reason"], m["rejected_calls"]))
+		}
+		want := []string{"call_rejected_circuit_open suspect 1\n", "call_rejected_circuit_open suspect 2\n",
+			"state_transition_closed_to_open failures <nil>\n", "call_rejected_circuit_open open 1\n"}
+		if !slices.Equal(told, want) {
+			t.Fatalf("told\n%s\nwant\n%s", strings.Join(told, ""), strings.Join(want, ""))
+		}
+	})
+}
+
 func TestEvents_EveryRefusalOnceWhenAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newEventLog()

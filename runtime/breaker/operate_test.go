@@ -1,8 +1,10 @@
 package breaker_test
 
 import (
+	"errors"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/outboxgen/outboxgen/runtime/breaker"
@@ -73,18 +75,42 @@ func TestReset_DropsOldTokens(t *testing.T) {
 	}
 }
 
-func TestReset_WakesThoseWhoWait(t *testing.T) {
-	b := newBreaker(t, breaker.Config{})
-	report(t, b, breaker.Failure, 2)
-	acquire(t, b)
-	waited := make(chan error)
-	go func() {
-		_, err := b.Acquire(t.Context())
-		waited <- err
-	}()
+func TestTransition_WakesThoseWhoWait(t *testing.T) {
+	for name, end := range map[string]func(*breaker.Breaker, breaker.Permit){
+		"reset":      func(b *breaker.Breaker, _ breaker.Permit) { b.Reset() },
+		"disable":    func(b *breaker.Breaker, _ breaker.Permit) { b.Disable() },
+		"force open": func(b *breaker.Breaker, _ breaker.Permit) { b.ForceOpen() },
+		"open":       func(_ *breaker.Breaker, p breaker.Permit) { p.Done(breaker.Failure) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBreaker(t, breaker.Config{})
+				report(t, b, breaker.Failure, 2)
+				p := acquire(t, b)
+				waited := make(chan error)
+				go func() {
+					_, err := b.Acquire(t.Context())
+					waited <- err
+				}()
+				synctest.Wait()
+				start := time.Now()
+				end(b, p)
+				err := <-waited
+				if refused := errors.Is(err, breaker.ErrOpen); refused != (b.State() == breaker.Open) || time.Since(start) != 0 {
+					t.Fatalf("%v after %v", err, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+func TestReset_ForgetsTheBackoff(t *testing.T) {
+	b, _ := halfOpen(t, breaker.Config{Random: highest})
+	report(t, b, breaker.Failure, 1)
 	b.Reset()
-	if err := <-waited; err != nil {
-		t.Fatal(err)
+	report(t, b, breaker.Failure, 3)
+	if got := refusal(t, b, breaker.ReasonOpen).Backoff(); got != breaker.DefaultBaseBackoff {
+		t.Fatalf("backoff %v after Reset", got)
 	}
 }
 

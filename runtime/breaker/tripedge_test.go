@@ -90,10 +90,11 @@ func TestTripEdge_WaitersRunAfterSuccess(t *testing.T) {
 		if ran.Load() != 0 {
 			t.Fatalf("%d calls ran before the verdict", ran.Load())
 		}
+		start := time.Now()
 		suspect.Done(breaker.Success)
 		wg.Wait()
-		if ran.Load() != 50 {
-			t.Fatalf("%d calls ran after it, want 50", ran.Load())
+		if ran.Load() != 50 || time.Since(start) != 0 {
+			t.Fatalf("%d calls ran %v after it, want 50 at once", ran.Load(), time.Since(start))
 		}
 	})
 }
@@ -165,8 +166,12 @@ func TestTripEdge_NeutralLetsTheNextOneTry(t *testing.T) {
 			admitted <- p
 		}()
 		synctest.Wait()
+		start := time.Now()
 		suspect.Done(breaker.Neutral)
 		p := <-admitted
+		if waited := time.Since(start); waited != 0 {
+			t.Fatalf("waited %v for a free slot", waited)
+		}
 		refusal(t, b, breaker.ReasonSuspect)
 		p.Done(breaker.Failure)
 		wantState(t, b, breaker.Open)
