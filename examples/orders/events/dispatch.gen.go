@@ -22,6 +22,7 @@ import (
 type AuditHandler interface {
 	// OrderCreated handles order.created, version 1.
 	OrderCreated(ctx context.Context, e OrderCreated, d *outbox.Delivery) error
+
 	// OrderCancelled handles order.cancelled, version 1.
 	OrderCancelled(ctx context.Context, e OrderCancelled, d *outbox.Delivery) error
 }
@@ -85,6 +86,7 @@ func NewDispatcher(store outbox.Store, audit AuditHandler, opts ...DispatcherOpt
 	return outbox.NewDispatcher(store, destinations, o.config)
 }
 
+// destinationBilling is billing as the spec has it, changed by c.
 func destinationBilling(c webhook.Config) (outbox.Destination, error) {
 	c = c.Or(webhook.Config{
 		URL:         "${BILLING_URL}",
@@ -99,6 +101,7 @@ func destinationBilling(c webhook.Config) (outbox.Destination, error) {
 	return webhook.New(c)
 }
 
+// destinationAudit is audit as the spec has it, changed by c.
 func destinationAudit(h AuditHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination audit: the handler is nil")
@@ -134,6 +137,7 @@ func handleAudit(h AuditHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsAudit reports the types and versions that AuditHandler has a method for.
 func knowsAudit(eventType string, version int) bool {
 	switch eventType {
 	case "order.created":

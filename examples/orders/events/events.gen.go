@@ -27,7 +27,7 @@ type OrderCreated struct {
 
 	PlacedAt time.Time
 
-	// At least 1 items.
+	// At least 1 item.
 	Items []LineItem
 
 	Channel OrderCreatedChannel

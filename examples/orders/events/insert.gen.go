@@ -52,6 +52,7 @@ func (o *Outbox[Tx]) InsertOrderCreatedBatch(ctx context.Context, tx Tx, es []Or
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionOrderCreated, drafts)
 }
 
+// draftOrderCreated checks e and writes it.
 func draftOrderCreated(e *OrderCreated) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -60,6 +61,7 @@ func draftOrderCreated(e *OrderCreated) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: e.OrderID.String(), Payload: body}, nil
 }
 
+// definitionOrderCreated is what the outbox knows of order.created.
 var definitionOrderCreated = outbox.Definition{
 	Source:      "/services/orders",
 	Type:        "order.created",
@@ -99,6 +101,7 @@ func (o *Outbox[Tx]) InsertOrderCancelledBatch(ctx context.Context, tx Tx, es []
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionOrderCancelled, drafts)
 }
 
+// draftOrderCancelled checks e and writes it.
 func draftOrderCancelled(e *OrderCancelled) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -107,6 +110,7 @@ func draftOrderCancelled(e *OrderCancelled) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: e.OrderID.String(), Payload: body}, nil
 }
 
+// definitionOrderCancelled is what the outbox knows of order.cancelled.
 var definitionOrderCancelled = outbox.Definition{
 	Source:      "/services/orders",
 	Type:        "order.cancelled",

@@ -22,6 +22,7 @@ import (
 type BillingReceiver[Tx any] interface {
 	// OrderCreated applies order.created, version 1.
 	OrderCreated(ctx context.Context, tx Tx, e OrderCreated, m inbox.Message) error
+
 	// OrderCancelled applies order.cancelled, version 1.
 	OrderCancelled(ctx context.Context, tx Tx, e OrderCancelled, m inbox.Message) error
 }
