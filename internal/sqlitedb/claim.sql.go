@@ -201,9 +201,13 @@ func (q *Queries) DueByRetries(ctx context.Context, arg DueByRetriesParams) ([]D
 const dueUntried = `-- name: DueUntried :many
 SELECT d.seq, d.ordering_key, d.hold, d.suspect, d.status, d.retry_count, d.crash_count, d.replay_count, d.available_at, d.lease_token, d.created_at AS waiting_since,
   o.id, o.event_type, o.schema_version, o.idempotency_key, o.created_at, o.headers_json, o.payload_json
-FROM outbox_delivery AS d CROSS JOIN outbox AS o
-WHERE d.destination = ?1 AND d.ready = 1 AND d.suspect = 0 AND d.available_at <= ?2 AND d.retry_count = 0 AND o.seq = d.seq
-ORDER BY d.available_at, d.seq LIMIT ?3
+FROM (
+  SELECT x.seq, x.available_at FROM outbox_delivery AS x
+  WHERE x.destination = ?1 AND x.ready = 1 AND x.suspect = 0 AND x.available_at <= ?2 AND x.retry_count = 0
+  ORDER BY x.available_at, x.seq LIMIT ?3) AS w
+  CROSS JOIN outbox_delivery AS d CROSS JOIN outbox AS o
+WHERE d.seq = w.seq AND d.destination = ?1 AND o.seq = w.seq
+ORDER BY d.available_at, d.seq
 `
 
 type DueUntriedParams struct {

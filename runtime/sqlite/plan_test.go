@@ -87,7 +87,7 @@ var scanned = map[string]bool{
 // searched are the indexes that claims and settles must use.
 var searched = map[string][]string{
 	"due":                 {"d USING INDEX outbox_delivery_due (destination=? AND available_at<?)"},
-	"dueUntried":          {"d USING INDEX outbox_delivery_due (destination=? AND available_at<?)"},
+	"dueUntried":          {"x USING COVERING INDEX outbox_delivery_due (destination=? AND available_at<?)"},
 	"dueByRetries":        {"x USING COVERING INDEX outbox_delivery_due (destination=? AND available_at<?)"},
 	"suspects":            {"d USING INDEX outbox_delivery_leased (destination=? AND available_at<?)"},
 	"followers":           {"d USING INDEX outbox_delivery_line (destination=? AND ordering_key=? AND seq>?)"},

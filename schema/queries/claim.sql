@@ -12,9 +12,13 @@ ORDER BY d.available_at, d.seq LIMIT sqlc.arg(room);
 -- The index holds retry_count, so that tried rows are stepped over in it.
 SELECT d.seq, d.ordering_key, d.hold, d.suspect, d.status, d.retry_count, d.crash_count, d.replay_count, d.available_at, d.lease_token, d.created_at AS waiting_since,
   o.id, o.event_type, o.schema_version, o.idempotency_key, o.created_at, o.headers_json, o.payload_json
-FROM outbox_delivery AS d CROSS JOIN outbox AS o
-WHERE d.destination = sqlc.arg(destination) AND d.ready = 1 AND d.suspect = 0 AND d.available_at <= sqlc.arg(now) AND d.retry_count = 0 AND o.seq = d.seq
-ORDER BY d.available_at, d.seq LIMIT sqlc.arg(room);
+FROM (
+  SELECT x.seq, x.available_at FROM outbox_delivery AS x
+  WHERE x.destination = sqlc.arg(destination) AND x.ready = 1 AND x.suspect = 0 AND x.available_at <= sqlc.arg(now) AND x.retry_count = 0
+  ORDER BY x.available_at, x.seq LIMIT sqlc.arg(room)) AS w
+  CROSS JOIN outbox_delivery AS d CROSS JOIN outbox AS o
+WHERE d.seq = w.seq AND d.destination = sqlc.arg(destination) AND o.seq = w.seq
+ORDER BY d.available_at, d.seq;
 
 -- name: DueByRetries :many
 SELECT d.seq, d.ordering_key, d.hold, d.suspect, d.status, d.retry_count, d.crash_count, d.replay_count, d.available_at, d.lease_token, d.created_at AS waiting_since,
