@@ -4,9 +4,15 @@ package sqlite
 
 import (
 	"path/filepath"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
+
+// touchPause is how long writes are left to gather after one has been
+// signalled: the kernel merges them while nobody reads. The re-checks that a
+// touch begins run meanwhile.
+const touchPause = time.Millisecond
 
 // watchFile signals writes to the file. It watches the folder: a watch of the
 // file would die with it.
@@ -43,6 +49,7 @@ func watchFile(path string) (<-chan struct{}, func(), error) {
 			case touched <- struct{}{}:
 			default:
 			}
+			time.Sleep(touchPause)
 		}
 	}()
 	return touched, func() {
