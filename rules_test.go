@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -32,20 +33,31 @@ type goPackage struct {
 // depend on, tests left out.
 func listPackages(t *testing.T) map[string]goPackage {
 	t.Helper()
-	out := run(t, "go", "list", "-deps", "-json=ImportPath,Doc,Standard,DepOnly,GoFiles,Deps", "./...")
+	packages, err := goList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+var goList = sync.OnceValues(func() (map[string]goPackage, error) {
+	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,Doc,Standard,DepOnly,GoFiles,Deps", "./...").Output()
+	if err != nil {
+		return nil, err
+	}
 	packages := make(map[string]goPackage)
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		err := dec.Decode(&p)
 		if errors.Is(err, io.EOF) {
-			return packages
+			return packages, nil
 		}
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		packages[p.ImportPath] = p
 	}
-}
+})
 
 func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
