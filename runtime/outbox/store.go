@@ -14,10 +14,15 @@ type Store interface {
 	// Paused and disabled destinations yield nothing.
 	Claim(ctx context.Context, req ClaimRequest) (Claim, error)
 	// Settle records outcomes in one transaction. Lost[i] is set where the
-	// lease was no longer held: that settlement changed nothing. Settle does
-	// not stop when ctx is cancelled.
+	// lease was no longer held: that settlement changed nothing. When a
+	// delivery stays in its key's line (a retry, a give-back, a dead letter
+	// that holds), the rest of its run is given back in the same transaction; a
+	// GiveBack of the same call for one of those is not lost. Settle does not
+	// stop when ctx is cancelled.
 	Settle(ctx context.Context, settlements []Settlement) (lost []bool, err error)
-	// Renew moves the ends of running attempts' leases to now+d.
+	// Renew moves the ends of running attempts' leases to now+d, also of one
+	// that has ended if nobody has claimed the delivery since. Lost as in
+	// Settle.
 	Renew(ctx context.Context, leases []Lease, d time.Duration) (lost []bool, err error)
 	// Watch sends on the channel, which holds one signal, after events may
 	// have become claimable, by this process or another. It is closed when ctx
@@ -27,7 +32,8 @@ type Store interface {
 	// returns how many. It is called when a dispatcher starts.
 	Mend(ctx context.Context) (int, error)
 	// Purge removes at most limit events that are wholly published or
-	// discarded and older than retention.
+	// discarded and older than retention, by their last delivery. Less than
+	// limit says that no more are there now.
 	Purge(ctx context.Context, retention time.Duration, limit int) (int, error)
 
 	SetDestination(ctx context.Context, change DestinationChange) error
