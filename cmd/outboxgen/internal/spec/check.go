@@ -23,7 +23,7 @@ func (l *loader) checkNames() {
 	for _, c := range l.spec.clashes() {
 		switch {
 		case c.held == nil:
-			l.errorf(c.pos, ruleLongGoName, "give it a shorter one with go_name", "%s makes a Go name of %d characters, more than %d", shorten(c.what), utf8.RuneCountInString(c.name), MaxGoName)
+			l.errorf(c.pos, ruleLongGoName, "give it a shorter one with go_name", "%s makes a Go name of %d characters, more than %d", shorten(c.what, MaxGoName), utf8.RuneCountInString(c.name), MaxGoName)
 		case c.held.pos.Line == 0:
 			l.errorf(c.pos, ruleNameReserved, "give it another name with go_name", "%s needs the Go name %s, which is %s", c.what, c.name, c.held.what)
 		default:

@@ -96,7 +96,7 @@ func (l *loader) to(n node) []*Destination {
 		case seen[name]:
 			l.errorf(n.pos(), ruleTwice, "", "to has %q twice", name)
 		case !known:
-			l.errorf(n.pos(), ruleUnknownDestination, didYouMean(name, l.destinationNames()), "to: unknown destination %q", name)
+			l.errorf(n.pos(), ruleUnknownDestination, l.didYouMean(name, l.destinationNames()), "to: unknown destination %q", name)
 		default:
 			out = append(out, d)
 		}
@@ -145,6 +145,6 @@ func (l *loader) member(n node, name, what string, e *Event) *Field {
 		}
 		names[i] = f.Name
 	}
-	l.errorf(n.pos(), ruleUnknownField, didYouMean(name, names), "%s: event %q has no field %q", what, e.Key(), name)
+	l.errorf(n.pos(), ruleUnknownField, l.didYouMean(name, names), "%s: event %q has no field %q", what, e.Key(), name)
 	return nil
 }

@@ -88,7 +88,7 @@ func (w *exampleWriter) object(n node, what string, fields []*Field) bool {
 	for i, e := range entries {
 		f := byName[e.key.Value]
 		if f == nil {
-			w.errorf(e.key.pos(), ruleBadExample, didYouMean(e.key.Value, names), "%s: no field %q", what, e.key.Value)
+			w.errorf(e.key.pos(), ruleBadExample, w.didYouMean(e.key.Value, names), "%s: no field %q", what, e.key.Value)
 			ok = false
 			continue
 		}

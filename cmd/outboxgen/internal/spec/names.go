@@ -205,12 +205,15 @@ func checkGoName(name string) error {
 	return nil
 }
 
-// shorten cuts what a message calls a thing.
-func shorten(what string) string {
-	if rs := []rune(what); len(rs) > MaxGoName {
-		return string(rs[:MaxGoName]) + "…"
+// shorten cuts a text to so many characters.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	return what
+	if rs := []rune(s); len(rs) > most {
+		return string(rs[:most]) + "…"
+	}
+	return s
 }
 
 func setOf(names ...string) map[string]bool {

@@ -16,14 +16,31 @@ import (
 // silence.
 type reader struct {
 	diagnostics Diagnostics
+	suggestions int
 }
 
 func (r *reader) errorf(pos Pos, rule, hint, format string, args ...any) {
-	r.diagnostics = append(r.diagnostics, Diagnostic{pos, Error, rule, fmt.Sprintf(format, args...), hint})
+	r.say(Diagnostic{pos, Error, rule, fmt.Sprintf(format, args...), hint})
 }
 
 func (r *reader) warnf(pos Pos, rule, hint, format string, args ...any) {
-	r.diagnostics = append(r.diagnostics, Diagnostic{pos, Warning, rule, fmt.Sprintf(format, args...), hint})
+	r.say(Diagnostic{pos, Warning, rule, fmt.Sprintf(format, args...), hint})
+}
+
+func (r *reader) say(d Diagnostic) {
+	const longest = 600 // characters: a text from the spec may have any length
+	d.Message, d.Hint = shorten(d.Message, longest), shorten(d.Hint, longest)
+	r.diagnostics = append(r.diagnostics, d)
+}
+
+// didYouMean is the hint of that name, for as many faults as a person reads:
+// a large spec has many names, and each is compared with all others.
+func (r *reader) didYouMean(got string, candidates []string) string {
+	const most = 200
+	if r.suggestions++; r.suggestions > most {
+		return ""
+	}
+	return didYouMean(got, candidates)
 }
 
 // entry is one key of a mapping with its value.
@@ -69,7 +86,7 @@ func (r *reader) mapping(n node, at Pos, o *object, what string) (mapping, bool)
 			m.entries[e.key.Value] = e
 			continue
 		}
-		r.errorf(e.key.pos(), ruleUnknownKey, didYouMean(e.key.Value, o.names()), "unknown key %q in %s", e.key.Value, what)
+		r.errorf(e.key.pos(), ruleUnknownKey, r.didYouMean(e.key.Value, o.names()), "unknown key %q in %s", e.key.Value, what)
 	}
 	for _, k := range o.keys {
 		if _, ok := m.entries[k.name]; k.required && !ok {

@@ -103,6 +103,31 @@ func TestLoad_Deep(t *testing.T) {
 	}
 }
 
+// However long a text is, and however many faults there are, a message stays
+// short and the answer comes.
+func TestLoad_LongTextsAndManyFaults(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for _, text := range []string{specOf("{" + long + ": int}"), specOf("{a: " + long + "}"), specOf("{a: {enum: [a], " + long + ": b}}"), specOf("{a: {type: int, min: " + long + "}}")} {
+		_, diagnostics := loadText(text)
+		if len(diagnostics) == 0 {
+			t.Error("no diagnostic")
+		}
+		for _, d := range diagnostics {
+			if len(d.String()) > 5000 {
+				t.Errorf("%s: %d bytes", d.Rule, len(d.String()))
+			}
+		}
+	}
+	var fields strings.Builder
+	const many = 5000
+	for i := range many {
+		fmt.Fprintf(&fields, "f%d: type%d, ", i, i)
+	}
+	if _, diagnostics := loadText(specOf("{" + fields.String() + "}")); len(diagnostics) != many {
+		t.Errorf("%d diagnostics", len(diagnostics))
+	}
+}
+
 func TestLoad_RecursionThroughListsAndOptionals(t *testing.T) {
 	mustLoad(t, `
 version: 1

@@ -46,7 +46,7 @@ func (l *loader) fields(n node, what, owner string) []*Field {
 // field reads one member; owner is the Go name of what it belongs to.
 func (l *loader) field(e entry, owner string) *Field {
 	f := &Field{Name: e.key.Value, GoName: GoName(e.key.Value), Pos: e.key.pos()}
-	what := fmt.Sprintf("field %q", shorten(f.Name))
+	what := fmt.Sprintf("field %q", shorten(f.Name, MaxGoName))
 	if length := utf8.RuneCountInString(f.Name); length < 1 || length > maxFieldName {
 		l.errorf(f.Pos, ruleBadFieldName, "", "a field's name has 1 to %d characters, this one has %d", maxFieldName, length)
 		return nil
@@ -255,7 +255,7 @@ func (t *typeReader) named(n node, written, what string) (ref *TypeRef, marked b
 		for _, named := range t.spec.Types {
 			known = append(known, named.Name)
 		}
-		hint = didYouMean(name, known)
+		hint = t.didYouMean(name, known)
 	}
 	t.errorf(n.pos(), ruleUnknownType, hint, "%s: unknown type %q", what, written)
 	return nil, false
