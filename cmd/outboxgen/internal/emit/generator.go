@@ -24,7 +24,7 @@ const (
 )
 
 var importPaths = []string{
-	"context", "encoding/json", "errors", "fmt", "net/http", "regexp", "strconv", "sync", "time",
+	"context", "encoding/base64", "encoding/json", "errors", "fmt", "net/http", "regexp", "strconv", "sync", "time",
 	outboxPath, payloadPath, decimaltextPath, canonicalPath, breakerPath, webhookPath, inboxPath, uuidPath, decimalPath,
 }
 

@@ -201,8 +201,8 @@ func (g *generator) keyText(f *spec.Field, v operand) (text *jen.Statement, fall
 		return jen.Qual(decimaltextPath, "Text").Call(v.value()), true
 	case spec.Timestamp:
 		return v.selector().Dot("UTC").Call().Dot("Format").Call(jen.Qual("time", "RFC3339Nano")), false
-	case spec.Float:
-		return jen.Qual("strconv", "FormatFloat").Call(v.value(), jen.LitRune('g'), jen.Lit(-1), jen.Lit(64)), false
+	case spec.Bytes:
+		return jen.Qual("encoding/base64", "StdEncoding").Dot("EncodeToString").Call(v.value()), false
 	}
 	g.check(fmt.Errorf("field %s of type %s cannot be an ordering key", f.Name, f.Type.Scalar))
 	return jen.Null(), false

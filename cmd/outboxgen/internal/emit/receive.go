@@ -2,7 +2,6 @@ package emit
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/dave/jennifer/jen"
@@ -85,21 +84,23 @@ func (g *generator) receiverDefaults(d *spec.Destination) []jen.Code {
 	return fields
 }
 
+// longestHorizon stands for anything that is longer.
+const longestHorizon = 100 * 365 * 24 * time.Hour
+
 // horizon is the longest time that the sender's policy lets pass between the
 // first and the last attempt of a delivery, rounded up to hours: every wait at
 // its longest and every attempt at its timeout, or max_age.
 func horizon(d *spec.Destination) time.Duration {
-	const longest = time.Duration(math.MaxInt64) / 2
 	var sum time.Duration
 	wait := d.Retry.Base
 	for range d.Retry.MaxAttempts - 1 {
 		wait = min(wait, d.Retry.Cap)
 		sum += wait + d.Timeout
-		if sum > longest || sum < 0 {
-			sum = longest
+		if sum > longestHorizon || sum < 0 {
+			sum = longestHorizon
 			break
 		}
-		wait = min(wait, longest/2) * 2
+		wait = min(wait, longestHorizon/2) * 2
 	}
 	if d.MaxAge > 0 {
 		sum = min(sum, d.MaxAge)

@@ -236,14 +236,17 @@ func drawSpec(t *rapid.T) []byte {
 		}
 		return "{enum: [" + strings.Join(values, ", ") + "]}"
 	}
+	var fieldNames []string // of the fields drawn last
 	fields := func() string {
 		var fs []string
+		fieldNames = nil
 		for _, name := range rapid.SliceOfNDistinct(member, 0, 5, rapid.ID[string]).Draw(t, "fields") {
 			form := rapid.SampledFrom(forms).Draw(t, "form")
 			if rapid.IntRange(0, 5).Draw(t, "enum") == 0 {
 				form = enum()
 			}
 			fs = append(fs, quote(name)+": "+form)
+			fieldNames = append(fieldNames, quote(name))
 		}
 		return "{" + strings.Join(fs, ", ") + "}"
 	}
@@ -260,7 +263,11 @@ func drawSpec(t *rapid.T) []byte {
 	b.WriteString("events:\n")
 	for _, name := range rapid.SliceOfNDistinct(wire, 1, 4, rapid.ID[string]).Draw(t, "events") {
 		to := destinations[:rapid.IntRange(0, len(destinations)).Draw(t, "to")]
-		fmt.Fprintf(&b, "  %s: {to: [%s], doc: %s, fields: %s}\n", quote(name), strings.Join(to, ", "), quote(doc.Draw(t, "doc")), fields())
+		members, keys := fields(), ""
+		if len(fieldNames) > 0 && rapid.Bool().Draw(t, "keyed") {
+			keys = ", ordering_key: " + fieldNames[0] + ", idempotency: [" + fieldNames[len(fieldNames)-1] + "]"
+		}
+		fmt.Fprintf(&b, "  %s: {to: [%s], doc: %s, fields: %s%s}\n", quote(name), strings.Join(to, ", "), quote(doc.Draw(t, "doc")), members, keys)
 	}
 	return []byte(b.String())
 }

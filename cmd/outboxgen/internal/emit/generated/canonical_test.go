@@ -34,7 +34,9 @@ var golden = map[string][]event{
 		new(everything.ScalarsBoth), new(everything.ListsRequired), new(everything.ListsOptional), new(everything.ListsNullable),
 		new(everything.ListsBoth), new(everything.MapsRequired), new(everything.MapsOptional), new(everything.MapsNullable),
 		new(everything.MapsBoth), new(everything.TreesGrown), new(everything.RulesKept), new(everything.KeyText), new(everything.KeyInt),
-		new(everything.KeyInt64), new(everything.KeyUUID), new(everything.KeyColour), new(everything.Versions), new(everything.VersionsV1),
+		new(everything.KeyInt64), new(everything.KeyUUID), new(everything.KeyColour), new(everything.KeyBool), new(everything.KeyDate), new(everything.KeyTime), new(everything.KeyDuration),
+		new(everything.KeyDecimal), new(everything.KeyOptionalDecimal), new(everything.KeyBytes), new(everything.Examples),
+		new(everything.Versions), new(everything.VersionsV1),
 		new(everything.Retired), new(everything.Nowhere),
 	},
 	"names": {

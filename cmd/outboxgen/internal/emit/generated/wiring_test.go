@@ -22,6 +22,7 @@ import (
 	"github.com/outboxgen/outboxgen/runtime/outbox"
 	"github.com/outboxgen/outboxgen/runtime/sqlite"
 	"github.com/outboxgen/outboxgen/runtime/webhook"
+	"github.com/shopspring/decimal"
 )
 
 // capture is a store that keeps what is inserted.
@@ -62,6 +63,25 @@ func TestInsert_HandsOnWhatTheSpecSays(t *testing.T) {
 			return out.InsertKeyUUID(ctx, noTx{}, everything.KeyUUID{K: outbox.Null[uuid.UUID]()})
 		},
 		func() (outbox.Receipt, error) { return out.InsertKeyColour(ctx, noTx{}, everything.KeyColour{K: &red}) },
+		func() (outbox.Receipt, error) { return out.InsertKeyBool(ctx, noTx{}, everything.KeyBool{K: true}) },
+		func() (outbox.Receipt, error) {
+			return out.InsertKeyDate(ctx, noTx{}, everything.KeyDate{K: outbox.Date{Year: 2026, Month: 1, Day: 31}})
+		},
+		func() (outbox.Receipt, error) {
+			return out.InsertKeyTime(ctx, noTx{}, everything.KeyTime{K: time.Date(2026, 1, 31, 1, 0, 0, 5e8, time.FixedZone("", 3600))})
+		},
+		func() (outbox.Receipt, error) {
+			return out.InsertKeyDuration(ctx, noTx{}, everything.KeyDuration{K: outbox.Some(90 * time.Second)})
+		},
+		func() (outbox.Receipt, error) {
+			return out.InsertKeyDecimal(ctx, noTx{}, everything.KeyDecimal{K: decimal.New(150, -2)})
+		},
+		func() (outbox.Receipt, error) {
+			return out.InsertKeyOptionalDecimal(ctx, noTx{}, everything.KeyOptionalDecimal{})
+		},
+		func() (outbox.Receipt, error) {
+			return out.InsertKeyBytes(ctx, noTx{}, everything.KeyBytes{K: []byte{0xFF}})
+		},
 		func() (outbox.Receipt, error) { return out.InsertVersionsV1(ctx, noTx{}, everything.VersionsV1{A: 1}) },
 		func() (outbox.Receipt, error) { return out.InsertNowhere(ctx, noTx{}, everything.Nowhere{}) },
 	}
@@ -82,6 +102,13 @@ func TestInsert_HandsOnWhatTheSpecSays(t *testing.T) {
 		`key.uuid@1 "0193f2a4-0000-7000-8000-00000000000f" {"k":"0193f2a4-0000-7000-8000-00000000000f"} false [{hook false}]`,
 		`key.uuid@1 "" {"k":null} false [{hook false}]`,
 		`key.colour@1 "red" {"k":"red"} false [{hook false}]`,
+		`key.bool@1 "true" {"k":true} false [{hook false}]`,
+		`key.date@1 "2026-01-31" {"k":"2026-01-31"} false [{hook false}]`,
+		`key.time@1 "2026-01-31T00:00:00.5Z" {"k":"2026-01-31T00:00:00.5Z"} false [{hook false}]`,
+		`key.duration@1 "1m30s" {"k":"1m30s"} false [{hook false}]`,
+		`key.decimal@1 "1.5" {"k":"1.5"} false [{hook false}]`,
+		`key.optional_decimal@1 "" {} false [{hook false}]`,
+		`key.bytes@1 "/w==" {"k":"/w=="} false [{hook false}]`,
 		`versions@1 "" {"a":1} false [{local false} {hook false}]`,
 		`nowhere@1 "" {"a":0} false []`,
 	}

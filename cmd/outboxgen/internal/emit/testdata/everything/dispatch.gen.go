@@ -173,13 +173,14 @@ func destinationHook(c webhook.Config) (outbox.Destination, error) {
 		Headers: map[string]string{
 			"X-Tenant": "a b",
 		},
-		Allow:       []string{"10.0.0.0/8", "2001:db8::/32"},
-		Source:      "/tests/everything",
-		Timeout:     1500 * time.Millisecond,
-		MaxInFlight: 3,
-		Retry:       outbox.RetryPolicy{MaxAttempts: 4, Base: time.Millisecond, Cap: 90 * time.Minute},
-		MaxAge:      36 * time.Hour,
-		Breaker:     breaker.Config{FailureThreshold: 5, RecoveryTime: time.Minute, HalfOpenMaxCalls: 1},
+		Allow:                []string{"10.0.0.0/8", "2001:db8::/32"},
+		QuotedIdempotencyKey: true,
+		Source:               "/tests/everything",
+		Timeout:              1500 * time.Millisecond,
+		MaxInFlight:          3,
+		Retry:                outbox.RetryPolicy{MaxAttempts: 4, Base: time.Millisecond, Cap: 90 * time.Minute},
+		MaxAge:               36 * time.Hour,
+		Breaker:              breaker.Config{FailureThreshold: 5, RecoveryTime: time.Minute, HalfOpenMaxCalls: 1},
 	})
 	c.Name = "hook"
 	return webhook.New(c)

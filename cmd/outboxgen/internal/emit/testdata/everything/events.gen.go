@@ -3141,6 +3141,384 @@ func readKeyColour(v payload.Value) KeyColour {
 	return e
 }
 
+// KeyBool is the event key.bool, version 1.
+type KeyBool struct {
+	K bool
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e KeyBool) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e KeyBool) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e KeyBool) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *KeyBool) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readKeyBool)
+}
+
+func (e *KeyBool) write(w *payload.Writer) {
+	w.Object()
+	w.Member(`"k":`).Bool(e.K)
+	w.EndObject()
+}
+
+func readKeyBool(v payload.Value) KeyBool {
+	o := v.Object()
+	e := KeyBool{
+		K: o.Required("k").Bool(),
+	}
+	o.End()
+	return e
+}
+
+// KeyDate is the event key.date, version 1.
+type KeyDate struct {
+	K outbox.Date
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e KeyDate) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e KeyDate) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e KeyDate) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *KeyDate) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readKeyDate)
+}
+
+func (e *KeyDate) write(w *payload.Writer) {
+	w.Object()
+	w.Member(`"k":`).Date(e.K)
+	w.EndObject()
+}
+
+func readKeyDate(v payload.Value) KeyDate {
+	o := v.Object()
+	e := KeyDate{
+		K: o.Required("k").Date(),
+	}
+	o.End()
+	return e
+}
+
+// KeyTime is the event key.time, version 1.
+type KeyTime struct {
+	K time.Time
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e KeyTime) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e KeyTime) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e KeyTime) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *KeyTime) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readKeyTime)
+}
+
+func (e *KeyTime) write(w *payload.Writer) {
+	w.Object()
+	w.Member(`"k":`).Time(e.K)
+	w.EndObject()
+}
+
+func readKeyTime(v payload.Value) KeyTime {
+	o := v.Object()
+	e := KeyTime{
+		K: o.Required("k").Time(),
+	}
+	o.End()
+	return e
+}
+
+// KeyDuration is the event key.duration, version 1.
+type KeyDuration struct {
+	// Optional, and may be null.
+	K outbox.Optional[time.Duration]
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e KeyDuration) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e KeyDuration) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e KeyDuration) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *KeyDuration) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readKeyDuration)
+}
+
+func (e *KeyDuration) write(w *payload.Writer) {
+	w.Object()
+	if v, ok := e.K.Get(); ok {
+		w.Member(`"k":`).Duration(v)
+	} else if e.K.IsNull() {
+		w.Member(`"k":`).Null()
+	}
+	w.EndObject()
+}
+
+func readKeyDuration(v payload.Value) KeyDuration {
+	o := v.Object()
+	e := KeyDuration{
+		K: payload.Optional(o.Optional("k"), payload.Value.Duration),
+	}
+	o.End()
+	return e
+}
+
+// KeyDecimal is the event key.decimal, version 1.
+type KeyDecimal struct {
+	K decimal.Decimal
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e KeyDecimal) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e KeyDecimal) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e KeyDecimal) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *KeyDecimal) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readKeyDecimal)
+}
+
+func (e *KeyDecimal) write(w *payload.Writer) {
+	w.Object()
+	decimaltext.Write(w.Member(`"k":`), e.K)
+	w.EndObject()
+}
+
+func readKeyDecimal(v payload.Value) KeyDecimal {
+	o := v.Object()
+	e := KeyDecimal{
+		K: decimaltext.Read(o.Required("k")),
+	}
+	o.End()
+	return e
+}
+
+// KeyOptionalDecimal is the event key.optional_decimal, version 1.
+type KeyOptionalDecimal struct {
+	// Optional: nil leaves it out.
+	K *decimal.Decimal
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e KeyOptionalDecimal) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e KeyOptionalDecimal) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e KeyOptionalDecimal) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *KeyOptionalDecimal) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readKeyOptionalDecimal)
+}
+
+func (e *KeyOptionalDecimal) write(w *payload.Writer) {
+	w.Object()
+	if e.K != nil {
+		decimaltext.Write(w.Member(`"k":`), *e.K)
+	}
+	w.EndObject()
+}
+
+func readKeyOptionalDecimal(v payload.Value) KeyOptionalDecimal {
+	o := v.Object()
+	e := KeyOptionalDecimal{
+		K: payload.Pointer(o.Optional("k"), decimaltext.Read),
+	}
+	o.End()
+	return e
+}
+
+// KeyBytes is the event key.bytes, version 1.
+type KeyBytes struct {
+	// Optional: nil leaves it out.
+	K []byte
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e KeyBytes) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e KeyBytes) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e KeyBytes) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *KeyBytes) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readKeyBytes)
+}
+
+func (e *KeyBytes) write(w *payload.Writer) {
+	w.Object()
+	if e.K != nil {
+		w.Member(`"k":`).Bytes(e.K)
+	}
+	w.EndObject()
+}
+
+func readKeyBytes(v payload.Value) KeyBytes {
+	o := v.Object()
+	e := KeyBytes{
+		K: o.Optional("k").Bytes(),
+	}
+	o.End()
+	return e
+}
+
+// Examples is the event examples, version 1.
+type Examples struct {
+	A int64
+
+	// Optional: nil leaves it out.
+	B json.RawMessage
+}
+
+// Validate reports every rule of the spec that e breaks, one a line.
+func (e Examples) Validate() error {
+	_, err := e.AppendCanonical(nil)
+	return err
+}
+
+// AppendCanonical appends e as RFC 8785 text. An e that is not valid appends
+// nothing; the error is that of Validate.
+func (e Examples) AppendCanonical(dst []byte) ([]byte, error) {
+	w := payload.NewWriter(dst)
+	e.write(w)
+	return w.Close()
+}
+
+// MarshalJSON returns the text that AppendCanonical appends.
+func (e Examples) MarshalJSON() ([]byte, error) {
+	return e.AppendCanonical(nil)
+}
+
+// UnmarshalJSON reads what AppendCanonical wrote. Unknown members are ignored;
+// the rules of the spec are left to Validate.
+func (e *Examples) UnmarshalJSON(data []byte) error {
+	return payload.Unmarshal(data, e, readExamples)
+}
+
+func (e *Examples) write(w *payload.Writer) {
+	w.Object()
+	w.Member(`"a":`).Int(e.A)
+	if e.B != nil {
+		w.Member(`"b":`).JSON(e.B)
+	}
+	w.EndObject()
+}
+
+func readExamples(v payload.Value) Examples {
+	o := v.Object()
+	e := Examples{
+		A: o.Required("a").Int(),
+		B: o.Optional("b").JSON(),
+	}
+	o.End()
+	return e
+}
+
 // Versions is the event versions, version 3.
 type Versions struct {
 	A int64

@@ -4,11 +4,14 @@ package everything
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/outboxgen/outboxgen/runtime/canonical"
 	"github.com/outboxgen/outboxgen/runtime/outbox"
+	"github.com/outboxgen/outboxgen/runtime/payload/decimaltext"
 )
 
 // The runtime that this code was generated for.
@@ -988,6 +991,401 @@ func draftKeyColour(e *KeyColour) (outbox.Draft, error) {
 var definitionKeyColour = outbox.Definition{
 	Source:      "/tests/everything",
 	Type:        "key.colour",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertKeyBool inserts one key.bool event in tx. Events with the same K are
+// delivered in order.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertKeyBool(ctx context.Context, tx Tx, e KeyBool) (outbox.Receipt, error) {
+	d, err := draftKeyBool(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionKeyBool, d.OrderingKey, d.Payload)
+}
+
+// InsertKeyBoolBatch inserts all of es in tx, or none of them, and answers a
+// receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+func (o *Outbox[Tx]) InsertKeyBoolBatch(ctx context.Context, tx Tx, es []KeyBool) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftKeyBool(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyBool, drafts)
+}
+
+// draftKeyBool checks e and writes it.
+func draftKeyBool(e *KeyBool) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.bool: %w", err)
+	}
+	return outbox.Draft{OrderingKey: strconv.FormatBool(e.K), Payload: body}, nil
+}
+
+// definitionKeyBool is what the outbox knows of key.bool.
+var definitionKeyBool = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "key.bool",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertKeyDate inserts one key.date event in tx. Events with the same K are
+// delivered in order.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertKeyDate(ctx context.Context, tx Tx, e KeyDate) (outbox.Receipt, error) {
+	d, err := draftKeyDate(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionKeyDate, d.OrderingKey, d.Payload)
+}
+
+// InsertKeyDateBatch inserts all of es in tx, or none of them, and answers a
+// receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+func (o *Outbox[Tx]) InsertKeyDateBatch(ctx context.Context, tx Tx, es []KeyDate) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftKeyDate(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyDate, drafts)
+}
+
+// draftKeyDate checks e and writes it.
+func draftKeyDate(e *KeyDate) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.date: %w", err)
+	}
+	return outbox.Draft{OrderingKey: e.K.String(), Payload: body}, nil
+}
+
+// definitionKeyDate is what the outbox knows of key.date.
+var definitionKeyDate = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "key.date",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertKeyTime inserts one key.time event in tx. Events with the same K are
+// delivered in order.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertKeyTime(ctx context.Context, tx Tx, e KeyTime) (outbox.Receipt, error) {
+	d, err := draftKeyTime(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionKeyTime, d.OrderingKey, d.Payload)
+}
+
+// InsertKeyTimeBatch inserts all of es in tx, or none of them, and answers a
+// receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+func (o *Outbox[Tx]) InsertKeyTimeBatch(ctx context.Context, tx Tx, es []KeyTime) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftKeyTime(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyTime, drafts)
+}
+
+// draftKeyTime checks e and writes it.
+func draftKeyTime(e *KeyTime) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.time: %w", err)
+	}
+	return outbox.Draft{OrderingKey: e.K.UTC().Format(time.RFC3339Nano), Payload: body}, nil
+}
+
+// definitionKeyTime is what the outbox knows of key.time.
+var definitionKeyTime = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "key.time",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertKeyDuration inserts one key.duration event in tx. Events with the same
+// K are delivered in order.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertKeyDuration(ctx context.Context, tx Tx, e KeyDuration) (outbox.Receipt, error) {
+	d, err := draftKeyDuration(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionKeyDuration, d.OrderingKey, d.Payload)
+}
+
+// InsertKeyDurationBatch inserts all of es in tx, or none of them, and answers
+// a receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+func (o *Outbox[Tx]) InsertKeyDurationBatch(ctx context.Context, tx Tx, es []KeyDuration) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftKeyDuration(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyDuration, drafts)
+}
+
+// draftKeyDuration checks e and writes it.
+func draftKeyDuration(e *KeyDuration) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.duration: %w", err)
+	}
+	var key string // none when the field is not set
+	if v, ok := e.K.Get(); ok {
+		key = v.String()
+	}
+	return outbox.Draft{OrderingKey: key, Payload: body}, nil
+}
+
+// definitionKeyDuration is what the outbox knows of key.duration.
+var definitionKeyDuration = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "key.duration",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertKeyDecimal inserts one key.decimal event in tx. Events with the same K
+// are delivered in order.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertKeyDecimal(ctx context.Context, tx Tx, e KeyDecimal) (outbox.Receipt, error) {
+	d, err := draftKeyDecimal(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionKeyDecimal, d.OrderingKey, d.Payload)
+}
+
+// InsertKeyDecimalBatch inserts all of es in tx, or none of them, and answers a
+// receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+func (o *Outbox[Tx]) InsertKeyDecimalBatch(ctx context.Context, tx Tx, es []KeyDecimal) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftKeyDecimal(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyDecimal, drafts)
+}
+
+// draftKeyDecimal checks e and writes it.
+func draftKeyDecimal(e *KeyDecimal) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.decimal: %w", err)
+	}
+	key, err := decimaltext.Text(e.K)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.decimal: %w", err)
+	}
+	return outbox.Draft{OrderingKey: key, Payload: body}, nil
+}
+
+// definitionKeyDecimal is what the outbox knows of key.decimal.
+var definitionKeyDecimal = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "key.decimal",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertKeyOptionalDecimal inserts one key.optional_decimal event in tx. Events
+// with the same K are delivered in order.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertKeyOptionalDecimal(ctx context.Context, tx Tx, e KeyOptionalDecimal) (outbox.Receipt, error) {
+	d, err := draftKeyOptionalDecimal(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionKeyOptionalDecimal, d.OrderingKey, d.Payload)
+}
+
+// InsertKeyOptionalDecimalBatch inserts all of es in tx, or none of them, and
+// answers a receipt for each. A failure is an *outbox.BatchError that names the
+// event's index.
+func (o *Outbox[Tx]) InsertKeyOptionalDecimalBatch(ctx context.Context, tx Tx, es []KeyOptionalDecimal) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftKeyOptionalDecimal(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyOptionalDecimal, drafts)
+}
+
+// draftKeyOptionalDecimal checks e and writes it.
+func draftKeyOptionalDecimal(e *KeyOptionalDecimal) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.optional_decimal: %w", err)
+	}
+	var key string // none when the field is not set
+	if e.K != nil {
+		key, err = decimaltext.Text(*e.K)
+		if err != nil {
+			return outbox.Draft{}, fmt.Errorf("insert key.optional_decimal: %w", err)
+		}
+	}
+	return outbox.Draft{OrderingKey: key, Payload: body}, nil
+}
+
+// definitionKeyOptionalDecimal is what the outbox knows of
+// key.optional_decimal.
+var definitionKeyOptionalDecimal = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "key.optional_decimal",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertKeyBytes inserts one key.bytes event in tx. Events with the same K are
+// delivered in order.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertKeyBytes(ctx context.Context, tx Tx, e KeyBytes) (outbox.Receipt, error) {
+	d, err := draftKeyBytes(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionKeyBytes, d.OrderingKey, d.Payload)
+}
+
+// InsertKeyBytesBatch inserts all of es in tx, or none of them, and answers a
+// receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+func (o *Outbox[Tx]) InsertKeyBytesBatch(ctx context.Context, tx Tx, es []KeyBytes) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftKeyBytes(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionKeyBytes, drafts)
+}
+
+// draftKeyBytes checks e and writes it.
+func draftKeyBytes(e *KeyBytes) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert key.bytes: %w", err)
+	}
+	var key string // none when the field is not set
+	if e.K != nil {
+		key = base64.StdEncoding.EncodeToString(e.K)
+	}
+	return outbox.Draft{OrderingKey: key, Payload: body}, nil
+}
+
+// definitionKeyBytes is what the outbox knows of key.bytes.
+var definitionKeyBytes = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "key.bytes",
+	Version:     1,
+	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
+	Routes: []outbox.Route{
+		{Destination: "hook"},
+	},
+}
+
+// InsertExamples inserts one examples event in tx.
+//
+// Each insert is an event of its own.
+func (o *Outbox[Tx]) InsertExamples(ctx context.Context, tx Tx, e Examples) (outbox.Receipt, error) {
+	d, err := draftExamples(&e)
+	if err != nil {
+		return outbox.Receipt{}, err
+	}
+	return outbox.InsertEvent(ctx, o.store, tx, &definitionExamples, d.OrderingKey, d.Payload)
+}
+
+// InsertExamplesBatch inserts all of es in tx, or none of them, and answers a
+// receipt for each. A failure is an *outbox.BatchError that names the event's
+// index.
+func (o *Outbox[Tx]) InsertExamplesBatch(ctx context.Context, tx Tx, es []Examples) ([]outbox.Receipt, error) {
+	drafts := make([]outbox.Draft, len(es))
+	for i := range es {
+		d, err := draftExamples(&es[i])
+		if err != nil {
+			return nil, &outbox.BatchError{Index: i, Err: err}
+		}
+		drafts[i] = d
+	}
+	return outbox.InsertEvents(ctx, o.store, tx, &definitionExamples, drafts)
+}
+
+// draftExamples checks e and writes it.
+func draftExamples(e *Examples) (outbox.Draft, error) {
+	body, err := e.AppendCanonical(nil)
+	if err != nil {
+		return outbox.Draft{}, fmt.Errorf("insert examples: %w", err)
+	}
+	return outbox.Draft{Payload: body}, nil
+}
+
+// definitionExamples is what the outbox knows of examples.
+var definitionExamples = outbox.Definition{
+	Source:      "/tests/everything",
+	Type:        "examples",
 	Version:     1,
 	Idempotency: canonical.Policy{Mode: canonical.ByEvent},
 	Routes: []outbox.Route{

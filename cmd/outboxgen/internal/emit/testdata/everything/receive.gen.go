@@ -80,6 +80,30 @@ type HookReceiver[Tx any] interface {
 	// KeyColour applies key.colour, version 1.
 	KeyColour(ctx context.Context, tx Tx, e KeyColour, m inbox.Message) error
 
+	// KeyBool applies key.bool, version 1.
+	KeyBool(ctx context.Context, tx Tx, e KeyBool, m inbox.Message) error
+
+	// KeyDate applies key.date, version 1.
+	KeyDate(ctx context.Context, tx Tx, e KeyDate, m inbox.Message) error
+
+	// KeyTime applies key.time, version 1.
+	KeyTime(ctx context.Context, tx Tx, e KeyTime, m inbox.Message) error
+
+	// KeyDuration applies key.duration, version 1.
+	KeyDuration(ctx context.Context, tx Tx, e KeyDuration, m inbox.Message) error
+
+	// KeyDecimal applies key.decimal, version 1.
+	KeyDecimal(ctx context.Context, tx Tx, e KeyDecimal, m inbox.Message) error
+
+	// KeyOptionalDecimal applies key.optional_decimal, version 1.
+	KeyOptionalDecimal(ctx context.Context, tx Tx, e KeyOptionalDecimal, m inbox.Message) error
+
+	// KeyBytes applies key.bytes, version 1.
+	KeyBytes(ctx context.Context, tx Tx, e KeyBytes, m inbox.Message) error
+
+	// Examples applies examples, version 1.
+	Examples(ctx context.Context, tx Tx, e Examples, m inbox.Message) error
+
 	// Versions applies versions, version 3.
 	Versions(ctx context.Context, tx Tx, e Versions, m inbox.Message) error
 
@@ -344,6 +368,102 @@ func NewHookReceiver[Tx any](store inbox.Store[Tx], r HookReceiver[Tx], cfg inbo
 					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
 				}
 				return r.KeyColour(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "key.bool",
+			Version:     1,
+			Idempotency: definitionKeyBool.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e KeyBool
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.KeyBool(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "key.date",
+			Version:     1,
+			Idempotency: definitionKeyDate.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e KeyDate
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.KeyDate(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "key.time",
+			Version:     1,
+			Idempotency: definitionKeyTime.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e KeyTime
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.KeyTime(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "key.duration",
+			Version:     1,
+			Idempotency: definitionKeyDuration.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e KeyDuration
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.KeyDuration(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "key.decimal",
+			Version:     1,
+			Idempotency: definitionKeyDecimal.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e KeyDecimal
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.KeyDecimal(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "key.optional_decimal",
+			Version:     1,
+			Idempotency: definitionKeyOptionalDecimal.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e KeyOptionalDecimal
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.KeyOptionalDecimal(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "key.bytes",
+			Version:     1,
+			Idempotency: definitionKeyBytes.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e KeyBytes
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.KeyBytes(ctx, tx, e, m)
+			},
+		},
+		{
+			Type:        "examples",
+			Version:     1,
+			Idempotency: definitionExamples.Idempotency,
+			Apply: func(ctx context.Context, tx Tx, body []byte, m inbox.Message) error {
+				var e Examples
+				if err := e.UnmarshalJSON(body); err != nil {
+					return fmt.Errorf("%w: %w", inbox.ErrUndecodable, err)
+				}
+				return r.Examples(ctx, tx, e, m)
 			},
 		},
 		{
