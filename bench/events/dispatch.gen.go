@@ -20,8 +20,10 @@ import (
 type SinkHandler interface {
 	// OrderPlaced handles order.placed, version 1.
 	OrderPlaced(ctx context.Context, e OrderPlaced, d *outbox.Delivery) error
+
 	// OrderMoved handles order.moved, version 1.
 	OrderMoved(ctx context.Context, e OrderMoved, d *outbox.Delivery) error
+
 	// OrderWide handles order.wide, version 1.
 	OrderWide(ctx context.Context, e OrderWide, d *outbox.Delivery) error
 }
@@ -103,6 +105,7 @@ func NewDispatcher(store outbox.Store, sink SinkHandler, hanging HangingHandler,
 	return outbox.NewDispatcher(store, destinations, o.config)
 }
 
+// destinationSink is sink as the spec has it, changed by c.
 func destinationSink(h SinkHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination sink: the handler is nil")
@@ -144,6 +147,7 @@ func handleSink(h SinkHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsSink reports the types and versions that SinkHandler has a method for.
 func knowsSink(eventType string, version int) bool {
 	switch eventType {
 	case "order.placed":
@@ -156,6 +160,7 @@ func knowsSink(eventType string, version int) bool {
 	return false
 }
 
+// destinationHanging is hanging as the spec has it, changed by c.
 func destinationHanging(h HangingHandler, c outbox.HandlerConfig) (outbox.Destination, error) {
 	if h == nil {
 		return outbox.Destination{}, errors.New("destination hanging: the handler is nil")
@@ -185,6 +190,8 @@ func handleHanging(h HangingHandler) outbox.HandlerFunc {
 	}
 }
 
+// knowsHanging reports the types and versions that HangingHandler has a method
+// for.
 func knowsHanging(eventType string, version int) bool {
 	switch eventType {
 	case "order.stuck":
@@ -193,6 +200,7 @@ func knowsHanging(eventType string, version int) bool {
 	return false
 }
 
+// destinationHook is hook as the spec has it, changed by c.
 func destinationHook(c webhook.Config) (outbox.Destination, error) {
 	c = c.Or(webhook.Config{
 		URL:         "${BENCH_URL}",

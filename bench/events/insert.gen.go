@@ -51,6 +51,7 @@ func (o *Outbox[Tx]) InsertOrderPlacedBatch(ctx context.Context, tx Tx, es []Ord
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionOrderPlaced, drafts)
 }
 
+// draftOrderPlaced checks e and writes it.
 func draftOrderPlaced(e *OrderPlaced) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -59,6 +60,7 @@ func draftOrderPlaced(e *OrderPlaced) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionOrderPlaced is what the outbox knows of order.placed.
 var definitionOrderPlaced = outbox.Definition{
 	Source:      "/bench",
 	Type:        "order.placed",
@@ -97,6 +99,7 @@ func (o *Outbox[Tx]) InsertOrderMovedBatch(ctx context.Context, tx Tx, es []Orde
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionOrderMoved, drafts)
 }
 
+// draftOrderMoved checks e and writes it.
 func draftOrderMoved(e *OrderMoved) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -105,6 +108,7 @@ func draftOrderMoved(e *OrderMoved) (outbox.Draft, error) {
 	return outbox.Draft{OrderingKey: e.Line, Payload: body}, nil
 }
 
+// definitionOrderMoved is what the outbox knows of order.moved.
 var definitionOrderMoved = outbox.Definition{
 	Source:      "/bench",
 	Type:        "order.moved",
@@ -142,6 +146,7 @@ func (o *Outbox[Tx]) InsertOrderPostedBatch(ctx context.Context, tx Tx, es []Ord
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionOrderPosted, drafts)
 }
 
+// draftOrderPosted checks e and writes it.
 func draftOrderPosted(e *OrderPosted) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -150,6 +155,7 @@ func draftOrderPosted(e *OrderPosted) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionOrderPosted is what the outbox knows of order.posted.
 var definitionOrderPosted = outbox.Definition{
 	Source:      "/bench",
 	Type:        "order.posted",
@@ -187,6 +193,7 @@ func (o *Outbox[Tx]) InsertOrderStuckBatch(ctx context.Context, tx Tx, es []Orde
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionOrderStuck, drafts)
 }
 
+// draftOrderStuck checks e and writes it.
 func draftOrderStuck(e *OrderStuck) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -195,6 +202,7 @@ func draftOrderStuck(e *OrderStuck) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionOrderStuck is what the outbox knows of order.stuck.
 var definitionOrderStuck = outbox.Definition{
 	Source:      "/bench",
 	Type:        "order.stuck",
@@ -232,6 +240,7 @@ func (o *Outbox[Tx]) InsertOrderWideBatch(ctx context.Context, tx Tx, es []Order
 	return outbox.InsertEvents(ctx, o.store, tx, &definitionOrderWide, drafts)
 }
 
+// draftOrderWide checks e and writes it.
 func draftOrderWide(e *OrderWide) (outbox.Draft, error) {
 	body, err := e.AppendCanonical(nil)
 	if err != nil {
@@ -240,6 +249,7 @@ func draftOrderWide(e *OrderWide) (outbox.Draft, error) {
 	return outbox.Draft{Payload: body}, nil
 }
 
+// definitionOrderWide is what the outbox knows of order.wide.
 var definitionOrderWide = outbox.Definition{
 	Source:      "/bench",
 	Type:        "order.wide",
