@@ -3,16 +3,17 @@
 // the test that the patch names, which must turn red. docs/guarantees.md says
 // which promise each of them breaks.
 //
-//	go run ./tools/mutants [NAME...]
+//	go run ./tools/mutants [-v] [NAME...]
 //
-// A NAME selects the patches that have it in their names; none selects all. The
-// exit status is 1 when a mutant survives, does not apply or does not compile,
-// or when its test is not green without it.
+// A NAME selects the patches that have it in their names; none selects all. -v
+// shows what each red test says. The exit status is 1 when a mutant survives,
+// does not apply or does not compile, or when its test is not green without it.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -25,13 +26,15 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	verbose := flag.Bool("v", false, "show what each red test says")
+	flag.Parse()
+	if err := run(ctx, flag.Args(), *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, names []string) error {
+func run(ctx context.Context, names []string, verbose bool) error {
 	top, err := output(ctx, ".", "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return fmt.Errorf("find the repository: %w: %s", err, top)
@@ -54,9 +57,9 @@ func run(ctx context.Context, names []string) error {
 	alive := 0
 	for _, m := range mutants {
 		started := time.Now()
-		err := without[m.test]
+		said, err := "", without[m.test]
 		if err == nil {
-			err = m.mustDie(ctx, work)
+			said, err = m.mustDie(ctx, work)
 		}
 		if errors.Is(err, errBeyondRepair) || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
@@ -67,6 +70,9 @@ func run(ctx context.Context, names []string) error {
 			verdict = "NOT KILLED: " + err.Error()
 		}
 		fmt.Printf("%-44s %5.1f s  %s\n", m.name, time.Since(started).Seconds(), verdict)
+		if verbose {
+			fmt.Println(said)
+		}
 	}
 	fmt.Printf("%d of %d mutants killed in %.0f s\n", len(mutants)-alive, len(mutants), time.Since(begun).Seconds())
 	if alive > 0 {

@@ -42,10 +42,11 @@ func testsOf(ctx context.Context, work string, mutants []mutant) map[test]error 
 	return verdicts
 }
 
-// mustDie applies the mutant, wants its test to be red, and takes it back.
-func (m mutant) mustDie(ctx context.Context, work string) (err error) {
+// mustDie applies the mutant, wants its test to be red, and takes it back. It
+// returns what the test said.
+func (m mutant) mustDie(ctx context.Context, work string) (said string, err error) {
 	if out, err := output(ctx, work, "git", "apply", m.file); err != nil {
-		return fmt.Errorf("the patch does not apply: %s", tail(out))
+		return "", fmt.Errorf("the patch does not apply: %s", tail(out))
 	}
 	defer func() {
 		if out, undo := output(context.WithoutCancel(ctx), work, "git", "apply", "-R", m.file); undo != nil {
@@ -55,11 +56,11 @@ func (m mutant) mustDie(ctx context.Context, work string) (err error) {
 	out, testErr := goTest(ctx, work, m.test.pkg, m.test.pattern())
 	switch {
 	case testErr == nil:
-		return fmt.Errorf("%v is green: it does not see the broken promise", m.test)
+		return out, fmt.Errorf("%v is green: it does not see the broken promise", m.test)
 	case m.test.result(out) == "FAIL" || crashed.MatchString(out):
-		return nil
+		return out, nil
 	default: // it does not compile, or something else is red
-		return fmt.Errorf("%v did not turn red: %s", m.test, tail(out))
+		return out, fmt.Errorf("%v did not turn red: %s", m.test, tail(out))
 	}
 }
 
