@@ -63,14 +63,14 @@ func DecimalText(coefficient *big.Int, exponent int32) (string, error) {
 }
 
 func (w *Writer) decimal(digits []byte, exponent int32) Decimal {
-	w.dst = append(w.dst, '"')
-	from := len(w.dst)
-	dst, err := AppendDecimal(w.dst, digits, exponent)
+	w.buf = append(w.buf, '"')
+	from := len(w.buf)
+	dst, err := AppendDecimal(w.buf, digits, exponent)
 	if err != nil {
 		w.fail(err)
 		return Decimal{w: w}
 	}
-	w.dst = append(dst, '"')
+	w.buf = append(dst, '"')
 	return Decimal{w, dst[from:]}
 }
 

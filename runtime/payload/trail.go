@@ -45,6 +45,7 @@ func (t *trail) open(keys int) { t.steps = append(t.steps, step{keys: keys}) }
 func (t *trail) close() step {
 	last := len(t.steps) - 1
 	s := t.steps[last]
+	t.steps[last] = step{} // a Writer is used again: keep nothing of this value
 	t.steps = t.steps[:last]
 	return s
 }

@@ -11,38 +11,42 @@ import (
 // pointer leads back to its owner.
 const maxDepth = 900
 
-// Writer appends one value as RFC 8785 text. Generated code uses it: [NewWriter],
-// then values, then Close. Names and elements must come in canonical order; the
-// writer adds the commas.
+// Writer writes one value as RFC 8785 text. Generated code uses it: [NewWriter],
+// then values, then Close. Members must come in canonical order; the writer adds
+// the commas.
 type Writer struct {
 	trail
-	dst   []byte
-	start int
+	dst []byte // what the text is appended to in the end
+	buf []byte // the text so far; kept for the next use
 	// keys holds the sorted keys of the maps that are open, innermost last.
 	keys []string
 }
+
+// What one large value may make a writer keep.
+const (
+	maxPooledBytes = 1 << 16
+	maxPooledKeys  = 1 << 10
+)
 
 var writers = sync.Pool{New: func() any { return new(Writer) }}
 
 // NewWriter returns a writer that appends to dst.
 func NewWriter(dst []byte) *Writer {
 	w := writers.Get().(*Writer)
-	w.dst, w.start = dst, len(dst)
+	w.dst = dst
 	return w
 }
 
-// Close ends the writing and returns dst with the value, or dst as it was and
-// every violation. The writer must not be used afterwards.
+// Close ends the writing and returns dst with the value, which takes one
+// allocation at most; or dst as it was and every violation. The writer must
+// not be used afterwards.
 func (w *Writer) Close() ([]byte, error) {
 	dst, err := w.dst, w.err()
-	if err != nil {
-		dst = dst[:w.start]
+	if err == nil {
+		dst = append(dst, w.buf...)
 	}
-	// What is kept for the next use must hold nothing of this one.
-	clear(w.steps[:cap(w.steps)])
-	clear(w.keys[:cap(w.keys)])
-	*w = Writer{keys: w.keys[:0], trail: trail{steps: w.steps[:0]}}
-	if cap(w.keys) <= 1024 {
+	*w = Writer{buf: w.buf[:0], keys: w.keys[:0], trail: trail{steps: w.steps[:0]}}
+	if cap(w.buf) <= maxPooledBytes && cap(w.keys) <= maxPooledKeys {
 		writers.Put(w)
 	}
 	return dst, err
@@ -50,26 +54,28 @@ func (w *Writer) Close() ([]byte, error) {
 
 // Object opens an object.
 func (w *Writer) Object() {
-	w.dst = append(w.dst, '{')
+	w.buf = append(w.buf, '{')
 	w.open(len(w.keys))
 }
 
 // EndObject closes the innermost object.
 func (w *Writer) EndObject() {
-	w.keys = w.keys[:w.close().keys]
-	w.dst = append(w.dst, '}')
+	from := w.close().keys
+	clear(w.keys[from:])
+	w.keys = w.keys[:from]
+	w.buf = append(w.buf, '}')
 }
 
 // Array opens an array.
 func (w *Writer) Array() {
-	w.dst = append(w.dst, '[')
+	w.buf = append(w.buf, '[')
 	w.open(len(w.keys))
 }
 
 // EndArray closes the innermost array.
 func (w *Writer) EndArray() {
 	w.close()
-	w.dst = append(w.dst, ']')
+	w.buf = append(w.buf, ']')
 }
 
 // Member begins a member of the innermost object. encoded is its name as a
@@ -77,7 +83,7 @@ func (w *Writer) EndArray() {
 func (w *Writer) Member(encoded string) *Writer {
 	w.at(atEncodedName, encoded, 0)
 	w.separate('{')
-	w.dst = append(w.dst, encoded...)
+	w.buf = append(w.buf, encoded...)
 	return w
 }
 
@@ -86,10 +92,10 @@ func (w *Writer) Key(name string) *Writer {
 	w.at(atName, name, 0)
 	w.separate('{')
 	var err error
-	if w.dst, err = canonical.AppendString(w.dst, name); err != nil {
+	if w.buf, err = canonical.AppendString(w.buf, name); err != nil {
 		w.fail(err)
 	}
-	w.dst = append(w.dst, ':')
+	w.buf = append(w.buf, ':')
 	return w
 }
 
@@ -103,8 +109,8 @@ func (w *Writer) Element(i int) *Writer {
 // separate writes a comma unless the innermost object or array has just been
 // opened. No value ends in a bracket that opens.
 func (w *Writer) separate(open byte) {
-	if w.dst[len(w.dst)-1] != open {
-		w.dst = append(w.dst, ',')
+	if w.buf[len(w.buf)-1] != open {
+		w.buf = append(w.buf, ',')
 	}
 }
 
