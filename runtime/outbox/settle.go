@@ -18,8 +18,13 @@ const (
 	// case one settlement spoils it for the others.
 	settleTries = 3
 	// settlePatience is how long after its lease's end an outcome that the
-	// store refuses is still offered to it.
+	// store refuses is still offered to it, although it takes other writes.
 	settlePatience = time.Minute
+	// settleProbe is the lease that the write gets which finds out whether it
+	// does.
+	settleProbe = time.Second
+	// complainEvery spaces the log's lines about a store that takes nothing.
+	complainEvery = time.Second
 )
 
 // entry is a settlement on its way to the store.
@@ -64,7 +69,8 @@ type settler struct {
 	settlements []Settlement
 	perLane     map[*lane]written
 	lastSuccess time.Time
-	unwritten   int // abandoned at shutdown
+	complained  time.Time // when it was last said that the store takes nothing
+	unwritten   int       // abandoned at shutdown
 	lastError   error
 
 	settles atomic.Int64
@@ -170,13 +176,12 @@ func (s *settler) record(ctx context.Context, entries []entry) {
 	for tries := 1; ; tries++ {
 		err := s.write(ctx, entries)
 		if err == nil {
-			s.lastSuccess = time.Now()
-			s.recovered()
+			s.succeeded()
 			return
 		}
 		s.lastError = err
 		s.failing.Store(true)
-		s.d.log.Error("could not record outcomes: trying again", "error", err, "deliveries", len(entries), "backoff_seconds", backoff.Seconds())
+		s.complain(err, len(entries), backoff)
 		if s.outOfPatience() {
 			s.unwritten += len(entries)
 			s.abandon(entries)
@@ -185,7 +190,7 @@ func (s *settler) record(ctx context.Context, entries []entry) {
 		if tries >= settleTries || entries[0].refused > 0 {
 			half := chunk(entries, len(entries)/2)
 			if half == len(entries) {
-				s.refuse(entries)
+				s.refuse(ctx, entries)
 				return
 			}
 			s.record(ctx, entries[:half])
@@ -197,12 +202,34 @@ func (s *settler) record(ctx context.Context, entries []entry) {
 	}
 }
 
+func (s *settler) succeeded() {
+	s.lastSuccess, s.complained = time.Now(), time.Time{}
+	s.recovered()
+}
+
+// complain says that the store does not take outcomes. While it takes none
+// there is a try for each group that waits, and not a line for each of them.
+func (s *settler) complain(err error, deliveries int, backoff time.Duration) {
+	now := time.Now()
+	if now.Sub(s.complained) < complainEvery {
+		return
+	}
+	s.complained = now
+	s.d.log.Error("could not record outcomes: trying again", "error", err, "deliveries", deliveries, "backoff_seconds", backoff.Seconds())
+}
+
 // refuse puts aside a group that the store does not take, so that it delays no
-// other, and lets go of it when its lease has ended for long or others got
-// through since.
-func (s *settler) refuse(group []entry) {
+// other. When its lease has ended for long, or others got through since, it
+// lets go of the group, but only if that alone is what the store refuses: a
+// store that takes nothing takes it later, and the event is delivered once.
+func (s *settler) refuse(ctx context.Context, group []entry) {
 	s.recovered() // it may be these settlements alone
-	if end := group[0].leaseEnd; end.Before(s.lastSuccess) || time.Since(end) > settlePatience {
+	if end := group[0].leaseEnd; (end.Before(s.lastSuccess) || time.Since(end) > settlePatience) && s.writable(ctx, group[0].Lease) {
+		// Whatever kept the store from writing may have ended just now.
+		if s.write(ctx, group) == nil {
+			s.succeeded()
+			return
+		}
 		s.abandon(group)
 		return
 	}
@@ -221,6 +248,12 @@ func (s *settler) refuse(group []entry) {
 		s.mu.Unlock()
 		s.work.Signal()
 	})
+}
+
+// writable reports that the store takes another write than a settlement.
+func (s *settler) writable(ctx context.Context, lease Lease) bool {
+	_, err := s.d.store.Renew(ctx, []Lease{lease}, settleProbe)
+	return err == nil
 }
 
 // recovered lets claims go on.

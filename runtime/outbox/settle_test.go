@@ -89,6 +89,41 @@ func TestSettle_BusyStoreLosesNothing(t *testing.T) {
 	})
 }
 
+// A backup or a full disk may keep the store from writing for longer than any
+// lease: that is no reason to deliver again.
+func TestSettle_OutcomesOutliveAnyOutageOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemStore()
+		for range 20 {
+			s.put("", "a")
+		}
+		begin := time.Now()
+		full := func() error {
+			if since := time.Since(begin); since > 0 && since < 30*time.Minute {
+				return errors.New("the disk is full")
+			}
+			return nil
+		}
+		s.onSettle = func([]Settlement) error { return full() }
+		s.onClaim = func(ClaimRequest) error { return full() }
+		s.onRenew = func([]Lease) error { return full() }
+		var r recorder
+		var log logLines
+		start(t, s, Config{Logger: log.logger()}, Destination{Name: "a", Sender: senderFunc(func(_ context.Context, d *Delivery) Outcome {
+			r.note(d)
+			time.Sleep(time.Second)
+			return delivered()
+		})})
+		s.await(all(Published))
+		if got := len(r.got()); got != 20 {
+			t.Errorf("%d attempts for 20 events", got)
+		}
+		if n := log.count("could not record outcomes"); n == 0 || n > 30*60+1 {
+			t.Errorf("the log has %d lines about an outage of 30 minutes, want some and at most one a second", n)
+		}
+	})
+}
+
 func TestSettle_OneThatSpoilsItsTransactionIsIsolated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMemStore()
