@@ -18,7 +18,9 @@ import (
 // is certain to be told of their loss. (The database file and the -shm must
 // never be opened beside SQLite: closing them drops its locks.)
 type barrier struct {
-	path string
+	path     string
+	database string
+	opened   os.FileInfo // the database file when it was opened
 	// checkpoint moves the whole WAL into the database file, synced, and
 	// empties it, or fails.
 	checkpoint func(ctx context.Context) error
@@ -51,8 +53,11 @@ type syncing struct {
 	err  error
 }
 
-func newBarrier(wal string, checkpoint func(context.Context) error) *barrier {
-	return &barrier{path: wal, checkpoint: checkpoint, files: osFiles{}}
+func newBarrier(database string, checkpoint func(context.Context) error) (*barrier, error) {
+	b := &barrier{path: database + "-wal", database: database, checkpoint: checkpoint, files: osFiles{}}
+	var err error
+	b.opened, err = b.files.Stat(database)
+	return b, err
 }
 
 // sync returns when all that was committed before the call is on disk. Those
@@ -87,7 +92,7 @@ func (b *barrier) syncWAL() error {
 	if err == nil {
 		err = b.wal.Sync()
 	}
-	if err == nil || errors.Is(err, os.ErrNotExist) {
+	if err == nil || errors.Is(err, os.ErrNotExist) || errors.Is(err, errReplaced) {
 		return err
 	}
 	broken := &Error{Op: "sync", Path: b.path, Kind: ErrNotSynced, Err: err, Hint: "nothing is sent until a complete checkpoint has been synced"}
@@ -95,8 +100,19 @@ func (b *barrier) syncWAL() error {
 	return broken
 }
 
+// errReplaced: SQLite goes on with the file that it has open, and what it
+// commits ends with the last process that has.
+var errReplaced = errors.New("the database file was replaced")
+
 // follow sees to it that b.wal is the file that has the name now.
 func (b *barrier) follow() error {
+	database, err := b.files.Stat(b.database)
+	if err == nil && !os.SameFile(database, b.opened) {
+		err = errReplaced
+	}
+	if err != nil {
+		return &Error{Op: "sync", Path: b.database, Kind: ErrNotSynced, Err: err, Hint: "it was removed or replaced under a running process: stop all of them before a database is restored"}
+	}
 	named, err := b.files.Stat(b.path)
 	if err != nil {
 		return &Error{Op: "sync", Path: b.path, Kind: ErrNotSynced, Err: err, Hint: "somebody removed it under a running process: stop all of them, check the database and start again"}

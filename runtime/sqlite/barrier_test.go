@@ -269,6 +269,36 @@ func TestClaim_MissingWALIsAnError(t *testing.T) {
 	}
 }
 
+// A backup that is moved over the file of a running process: SQLite goes on
+// with the old one, which is gone when the process ends.
+func TestClaim_ReplacedDatabaseSendsNothing(t *testing.T) {
+	for name, replace := range map[string]func(path string) error{
+		"another file": func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"no file":      func(string) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := openWatched(t)
+			insert(t, s, record(2, "", "a"))
+			claim(t, s, "a", 1)
+			if err := os.Rename(s.path, s.path+".old"); err != nil {
+				t.Skipf("the system keeps an open file's name: %v", err)
+			}
+			if err := replace(s.path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Claim(t.Context(), want("a", 1)); !errors.Is(err, ErrNotSynced) {
+				t.Fatalf("claim: %v", err)
+			}
+			if err := os.Rename(s.path+".old", s.path); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(claim(t, s, "a", 1)); n != 1 {
+				t.Errorf("claimed %d when it was there again", n)
+			}
+		})
+	}
+}
+
 // The receiver answers 200 and the sender forgets: what Apply reports must be
 // on disk, a duplicate's first application too.
 func TestInbox_AppliedIsOnDisk(t *testing.T) {

@@ -82,7 +82,9 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	}
 
 	s.ckpt = newCheckpointer(s, checkpoints, o.wal)
-	s.barrier = newBarrier(s.path+"-wal", s.ckpt.empty)
+	if s.barrier, err = newBarrier(s.path, s.ckpt.empty); err != nil {
+		return nil, err
+	}
 	s.watch = newWatch(s, o.NoFileWatch)
 	s.w.onWake, s.w.onPages = s.watch.signal, s.ckpt.wrote
 	s.tasks.Go(func() { s.ckpt.run(background) })
