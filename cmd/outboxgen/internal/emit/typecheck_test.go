@@ -50,6 +50,13 @@ var imports = sync.OnceValues(func() (types.Importer, error) {
 	}), nil
 })
 
+// loadImports takes longer than the fuzzer lets one input take.
+func loadImports(f *testing.F) {
+	if _, err := imports(); err != nil {
+		f.Fatal(err)
+	}
+}
+
 var errUnknownPackage = errors.New("not among the packages of this test")
 
 // importing guards the importer, which keeps what it has read and is not safe
@@ -149,6 +156,7 @@ func TestTypeCheck_DeepNesting(t *testing.T) {
 
 // FuzzText_TypeChecks feeds texts that may be specs.
 func FuzzText_TypeChecks(f *testing.F) {
+	loadImports(f)
 	// Small ones: an input is checked some hundred times a second at best.
 	text, err := os.ReadFile("testdata/design/events.yaml")
 	if err != nil {
@@ -162,6 +170,7 @@ func FuzzText_TypeChecks(f *testing.F) {
 
 // FuzzNames_TypeCheck feeds specs whose names and texts are anything.
 func FuzzNames_TypeCheck(f *testing.F) {
+	loadImports(f)
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { checkSpec(asTB{f, t}, drawSpec(t)) }))
 }
 
