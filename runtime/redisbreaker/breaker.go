@@ -27,8 +27,9 @@ type Breaker struct {
 
 	// failures that the store counted when it last answered.
 	failures atomic.Int64
-	epoch    time.Time
-	// heldUntil is a time since epoch: until then the fleet has no slot for us.
+	// now is the local breaker's clock.
+	now func() time.Duration
+	// heldUntil is a time by now: until then the fleet has no slot for us.
 	heldUntil atomic.Int64
 	held      atomic.Pointer[breaker.OpenError]
 
@@ -51,11 +52,16 @@ func New(c Config) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
+	now := c.Breaker.Now
+	if now == nil {
+		epoch := time.Now()
+		now = func() time.Duration { return time.Since(epoch) }
+	}
 	return &Breaker{
 		local: local,
 		store: s,
 		id:    strconv.FormatUint(rand.Uint64(), 36) + "-",
-		epoch: time.Now(),
+		now:   now,
 	}, nil
 }
 
@@ -187,7 +193,7 @@ func (b *Breaker) refuse(v verdict) error {
 	}
 	refusal := b.local.Refusal(reason)
 	b.held.Store(refusal)
-	b.heldUntil.Store(int64(time.Since(b.epoch) + holdOff/2 + rand.N(holdOff/2)))
+	b.heldUntil.Store(int64(b.now() + holdOff/2 + rand.N(holdOff/2)))
 	return refusal
 }
 
@@ -196,7 +202,7 @@ func (b *Breaker) heldFor() time.Duration {
 	if until == 0 {
 		return 0
 	}
-	return max(0, time.Duration(until)-time.Since(b.epoch))
+	return max(0, time.Duration(until)-b.now())
 }
 
 // report tells the store how a call ended that it admitted by v.

@@ -183,19 +183,59 @@ func TestFleet_RecoversTogether(t *testing.T) {
 	}
 }
 
-func TestFleet_HoldsOffAfterARefusal(t *testing.T) {
+func TestFleet_WaitsForTheVerdict(t *testing.T) {
 	f := newFleet(t)
 	all := f.members(2, breaker.Config{RecoveryTime: time.Hour})
 	report(t, all[0], breaker.Failure, 2)
 	p := acquire(t, all[0])
-	_, err := all[1].TryAcquire()
-	open, ok := errors.AsType[*breaker.OpenError](err)
-	if !ok || open.Reason != breaker.ReasonSuspect {
-		t.Fatalf("member 1: %v", err)
-	}
+	wantSuspect(t, all[1])
 	p.Done(breaker.Success)
-	if _, err := all[1].Acquire(t.Context()); err != nil { // waits for the verdict
+	if _, err := all[1].Acquire(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func wantSuspect(t *testing.T, b *redisbreaker.Breaker) {
+	t.Helper()
+	_, err := b.TryAcquire()
+	if open, ok := errors.AsType[*breaker.OpenError](err); !ok || open.Reason != breaker.ReasonSuspect {
+		t.Fatalf("TryAcquire: %v, want a suspect's refusal", err)
+	}
+}
+
+// A process that the fleet had no slot for says so for a moment without
+// asking again, unless it gives a slot back itself.
+func TestFleet_HoldsOffAfterARefusal(t *testing.T) {
+	f := newFleet(t)
+	clock := new(atomic.Int64)
+	all := f.members(2, breaker.Config{FailureThreshold: 4, Now: func() time.Duration { return time.Duration(clock.Load()) }})
+	report(t, all[0], breaker.Failure, 2)
+	p, q := acquire(t, all[0]), acquire(t, all[1])
+	wantSuspect(t, all[1])
+	if room, in := all[1].Room(), all[1].RetryIn(); room != 0 || in < 25*time.Millisecond || in > 50*time.Millisecond {
+		t.Fatalf("room %d, retry in %v", room, in)
+	}
+	p.Done(breaker.Neutral)
+	wantSuspect(t, all[1]) // although there is room
+	clock.Add(int64(50 * time.Millisecond))
+	if all[1].Room() == 0 || all[1].RetryIn() != 0 {
+		t.Fatalf("room %d, retry in %v after the hold-off", all[1].Room(), all[1].RetryIn())
+	}
+	acquire(t, all[1])
+	wantSuspect(t, all[1])
+	q.Done(breaker.Neutral)
+	acquire(t, all[1])
+}
+
+// A success is reported when the process has heard of a failure since.
+func TestFleet_SuccessForgetsAKnownFailure(t *testing.T) {
+	f := newFleet(t)
+	b := f.member(redisbreaker.Config{})
+	p := acquire(t, b)
+	report(t, b, breaker.Failure, 1)
+	p.Done(breaker.Success)
+	if n := f.hash()["failures"]; n != "0" {
+		t.Fatalf("%s failures after a success", n)
 	}
 }
 

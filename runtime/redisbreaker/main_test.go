@@ -39,6 +39,7 @@ func newClient(address string) *redis.Client {
 		ContextTimeoutEnabled: true,
 		MaxRetries:            -1,
 		DialTimeout:           time.Second,
+		ReadTimeout:           time.Hour, // only the breaker's budget ends a wait
 	})
 }
 
