@@ -24,6 +24,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -38,8 +39,25 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	status := make(chan int, 1)
+	go func() { status <- run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr) }()
+	select {
+	case s := <-status:
+		os.Exit(s)
+	case <-ctx.Done():
+	}
+	select {
+	case s := <-status:
+		os.Exit(s)
+	case <-time.After(stopPatience):
+		fmt.Fprintln(os.Stderr, "outboxgen: stopped by a signal")
+		os.Exit(statusFailed)
+	}
 }
+
+// stopPatience is how long a command that was told to stop may take. One that
+// waits for a file (a pipe, a dead network share) hears of no context.
+const stopPatience = time.Second
 
 // run is the whole program; it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
