@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"fmt"
 	"path"
 	"strconv"
 	"strings"
@@ -63,6 +64,11 @@ func (g *generator) file() *jen.File {
 		f.ImportName(p, path.Base(p))
 	}
 	for p, alias := range g.aliases {
+		if alias == path.Base(p) && isStandard(p) {
+			f.ImportName(p, alias)
+			continue
+		}
+		// What the package calls itself is not known here.
 		f.ImportAlias(p, alias)
 	}
 	return f
@@ -80,6 +86,10 @@ func (g *generator) nameOwnImports() {
 		known[p] = true
 	}
 	g.eachGoType(func(t *spec.GoType) {
+		if t.ImportPath == "C" {
+			g.check(fmt.Errorf("go_type C.%s: cgo's C is no package", t.Name))
+			return
+		}
 		if t.ImportPath == "" || known[t.ImportPath] || g.aliases[t.ImportPath] != "" {
 			return
 		}
@@ -91,6 +101,15 @@ func (g *generator) nameOwnImports() {
 		used[alias] = true
 		g.aliases[t.ImportPath] = alias
 	})
+}
+
+// isStandard reports paths of the standard library: jennifer has a list, and
+// writes these without an alias.
+func isStandard(importPath string) bool {
+	f := jen.NewFile("p")
+	f.Var().Id("_").Qual(importPath, "T")
+	var out strings.Builder
+	return f.Render(&out) == nil && strings.Contains(out.String(), "import "+strconv.Quote(importPath))
 }
 
 // importBase guesses a package's name from its path, as a lower-case word.

@@ -43,6 +43,14 @@ func TestOwnImports_HaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestFiles_RefuseCgo(t *testing.T) {
+	field := &spec.Field{Name: "a", GoName: "A", Type: &spec.TypeRef{Scalar: spec.String}, GoType: &spec.GoType{ImportPath: "C", Name: "T"}}
+	_, err := Files(&spec.Spec{Package: "events", Events: []*spec.Event{{Name: "a", GoName: "A", Fields: []*spec.Field{field}}}})
+	if err == nil || err.Error() != "emit: go_type C.T: cgo's C is no package" {
+		t.Error(err)
+	}
+}
+
 func TestLowerInitial(t *testing.T) {
 	for name, want := range map[string]string{
 		"Audit": "audit", "HTTPLog": "httpLog", "HTTP": "http", "A": "a", "AB": "ab", "Élan": "élan", "N2fa": "n2fa", "X日本": "x日本",

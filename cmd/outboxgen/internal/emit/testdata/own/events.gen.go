@@ -5,8 +5,8 @@
 package own
 
 import (
-	big "math/big"
-	netip "net/netip"
+	"math/big"
+	"net/netip"
 	"time"
 
 	len2 "github.com/outboxgen/outboxgen/cmd/outboxgen/internal/emit/testdata/own/len"
