@@ -269,6 +269,21 @@ func TestClaim_MissingWALIsAnError(t *testing.T) {
 	}
 }
 
+// Nothing of ours may make a removed -wal anew: SQLite writes to the old one.
+func TestClaim_RemovedWALStaysMissing(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "shop.db"), Options{})
+	if err := os.Remove(s.path + "-wal"); err != nil {
+		t.Skipf("the system keeps an open file's name: %v", err)
+	}
+	insert(t, s, record(1, "", "a"))
+	if _, err := s.ckpt.checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Claim(t.Context(), want("a", 1)); !errors.Is(err, ErrNotSynced) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("claim: %v", err)
+	}
+}
+
 // A backup that is moved over the file of a running process: SQLite goes on
 // with the old one, which is gone when the process ends.
 func TestClaim_ReplacedDatabaseSendsNothing(t *testing.T) {

@@ -77,6 +77,10 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Connected now, not at its first checkpoint: it would make a -wal that
+	// somebody has removed anew, and hide that from the barrier. Failing does
+	// no harm.
+	_ = checkpoints.PingContext(ctx)
 	if s.reads, err = pool(readerDSN(path, o.BusyTimeout), "BEGIN", nil, ownReaders); err != nil {
 		return nil, err
 	}
