@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return statusOK
 	}
 	if !errors.Is(err, errReported) {
-		fmt.Fprintln(stderr, "outboxgen:", err)
+		fmt.Fprintln(stderr, "outboxgen:", visibleLines(err.Error()))
 	}
 	if usage := (*usageError)(nil); errors.As(err, &usage) {
 		fmt.Fprintf(stderr, "Run '%s --help' for usage.\n", usage.command)

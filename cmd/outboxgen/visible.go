@@ -36,3 +36,12 @@ func visible(s string) string {
 	}
 	return b.String()
 }
+
+// visibleLines is visible for a text whose line breaks are meant.
+func visibleLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = visible(line)
+	}
+	return strings.Join(lines, "\n")
+}

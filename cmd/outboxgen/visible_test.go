@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -20,6 +22,20 @@ func TestVisible_EscapesWhatATerminalWouldObey(t *testing.T) {
 		if got := visible(in); got != want {
 			t.Errorf("visible(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// A damaged database, a file's name and an argument come back in errors.
+func TestRun_ErrorsDoNotReachTheTerminalAsTheyAre(t *testing.T) {
+	var stderr bytes.Buffer
+	if status := run(t.Context(), []string{"dlq", "list", "--db", "no\x1b[2Jsuch\xff.db"}, nil, &stderr, &stderr); status != statusFailed {
+		t.Fatalf("status %d", status)
+	}
+	if want := `outboxgen: stat no\x1b[2Jsuch\xff.db: ` + "no such file or directory\n"; runtime.GOOS == "linux" && stderr.String() != want {
+		t.Errorf("got %q, want %q", stderr.String(), want)
+	}
+	if strings.Contains(stderr.String(), "\x1b") {
+		t.Errorf("an escape character in %q", stderr.String())
 	}
 }
 
