@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -170,17 +171,32 @@ func newDestinationChange(db *databaseFlag, name, short string, change *outbox.D
 // noteUnknown tells of a name that no open delivery, dead letter or earlier
 // change has. It may be a slip; it may also be a destination that is idle.
 func noteUnknown(ctx context.Context, cmd *cobra.Command, store outbox.Store, name string) error {
-	states, err := store.Destinations(ctx)
-	if err != nil {
+	known, err := inDatabase(ctx, store, name)
+	if err != nil || known {
 		return err
-	}
-	for _, s := range states {
-		if s.Destination == name {
-			return nil
-		}
 	}
 	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "note: nothing waits for a destination %q: see outboxgen destination list\n", name)
 	return err
+}
+
+// noteNewName does so for where deliveries are moved, which may also be a name
+// that a dispatcher is about to have; s is nil where no spec is given.
+func noteNewName(ctx context.Context, cmd *cobra.Command, store outbox.Store, name string, s *spec.Spec) error {
+	if s != nil && slices.ContainsFunc(s.Destinations, func(d *spec.Destination) bool { return d.Name == name }) {
+		return nil
+	}
+	known, err := inDatabase(ctx, store, name)
+	if err != nil || known {
+		return err
+	}
+	_, err = fmt.Fprintf(cmd.ErrOrStderr(),
+		"note: neither a delivery nor --spec names a destination %q: what is moved to it waits until a dispatcher has it\n", name)
+	return err
+}
+
+func inDatabase(ctx context.Context, store outbox.Store, name string) (bool, error) {
+	states, err := store.Destinations(ctx)
+	return slices.ContainsFunc(states, func(s outbox.DestinationState) bool { return s.Destination == name }), err
 }
 
 func newDestinationMove(db *databaseFlag) *cobra.Command {
@@ -206,12 +222,16 @@ the move is applied again.`,
 					return err
 				}
 				move := outbox.Move{From: args[0], To: args[1]}
+				var of *spec.Spec
 				if specPath != "" {
 					s, err := loadSpec(cmd, formatText, specFile(specPath))
 					if err != nil {
 						return err
 					}
-					move.Hold = holds(s, move.To)
+					of, move.Hold = s, holds(s, move.To)
+				}
+				if err := noteNewName(ctx, cmd, store, move.To, of); err != nil {
+					return err
 				}
 				done := "moved"
 				if dryRun {
