@@ -52,7 +52,16 @@ const (
 	Inserts   Victim = "inserts"       // that worked before
 )
 
-const newVersion = "leave this version as it is, as TYPE@N, and make the change in a new one"
+const (
+	newVersion     = "leave this version as it is, as TYPE@N, and make the change in a new one"
+	addedInVersion = "make it optional, or add it in a new version"
+)
+
+// ofType is the advice for what is within a named type, which has no versions.
+var ofType = map[string]string{
+	newVersion:     "leave this type as it is, and make the change in a new type beside it, used by a new version of the event",
+	addedInVersion: "make it optional, or add it in a new type beside this one, used by a new version of the event",
+}
 
 var (
 	sourceChanged = Rule{"source-changed", []Victim{Stored, Receivers}, "`source` is another one",
@@ -108,7 +117,7 @@ var (
 	fieldRemoved = Rule{"field-removed", []Victim{Receivers, GoCode}, "A field is gone",
 		"Receivers that require it refuse the event, and code that uses it does not compile.", "keep it, with deprecated: what to use instead"}
 	requiredFieldAdded = Rule{"required-field-added", []Victim{Stored, GoCode}, "A required field is new",
-		"Stored events have no value for it and cannot be decoded, and inserts that do not set it send its zero value.", "make it optional, or add it in a new version"}
+		"Stored events have no value for it and cannot be decoded, and inserts that do not set it send its zero value.", addedInVersion}
 	optionalFieldAdded = Rule{"optional-field-added", nil, "An optional field is new",
 		"Stored events do not have it, and receivers that do not know it pass it by.", ""}
 	fieldTypeChanged = Rule{"field-type-changed", []Victim{Stored, Receivers, GoCode}, "A field has another type",

@@ -113,6 +113,9 @@ func TestChanges_ANewVersionBesideTheOld(t *testing.T) {
 			var got []string
 			for _, change := range Changes(old, load(t, "new.yaml", fmt.Appendf(nil, twoVersions, c.item, c.events))) {
 				got = append(got, change.Rule.Name)
+				if change.Rule.Name == requiredFieldAdded.Name && !strings.Contains(change.String(), "in a new type beside this one") {
+					t.Errorf("a type has no versions: %s", change)
+				}
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got %v, want %v", got, c.want)

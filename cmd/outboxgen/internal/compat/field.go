@@ -175,6 +175,7 @@ func (c *comparison) namedType(old, new *spec.Type) {
 		return
 	}
 	c.seen[p] = true
+	defer c.adviseOfType(len(c.changes))
 	what := "type \"" + new.Name + "\""
 	if old.GoName != new.GoName {
 		c.add(typeRenamed, new.Pos, "%s was %s in Go and is %s", what, old.GoName, new.GoName)
@@ -186,6 +187,17 @@ func (c *comparison) namedType(old, new *spec.Type) {
 	c.fields(structs{what: what, pos: new.Pos, oldGo: old.GoName, newGo: new.GoName, followed: old.GoName != new.GoName}, old.Fields, new.Fields)
 }
 
+// adviseOfType gives the changes from the given one on, which are within a named
+// type, an advice that can be followed there.
+func (c *comparison) adviseOfType(from int) {
+	for i := range c.changes[from:] {
+		rule := &c.changes[from+i].Rule
+		if advice, ok := ofType[rule.Advice]; ok {
+			rule.Advice = advice
+		}
+	}
+}
+
 // types compares the named types that no event uses, and those that are gone.
 func (c *comparison) types() {
 	for _, old := range c.old.Types {
@@ -194,7 +206,9 @@ func (c *comparison) types() {
 		case new != nil && (len(old.Enum) > 0) == (len(new.Enum) > 0):
 			c.namedType(old, new)
 		case new != nil && !c.replaced(old):
+			from := len(c.changes)
 			c.add(fieldTypeChanged, new.Pos, "type %q was a struct or an enum and is the other", new.Name)
+			c.adviseOfType(from)
 		case new == nil && !c.replaced(old):
 			c.add(typeRemoved, c.top(), "type %q is gone", old.Name)
 		}
