@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,8 +88,25 @@ type specSource struct {
 func specFile(path string) specSource {
 	dir, name := filepath.Split(path)
 	return specSource{name, dir, func(name string) ([]byte, error) {
-		return os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		return readSpec(filepath.Join(dir, filepath.FromSlash(name)))
 	}}
+}
+
+// maxSpec is far above any spec that people write: what is larger is a device
+// or another file under the name.
+const maxSpec = 64 << 20
+
+func readSpec(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSpec+1))
+	if err == nil && len(text) > maxSpec {
+		err = fmt.Errorf("%s is larger than %d MiB: that is no spec", path, maxSpec>>20)
+	}
+	return text, err
 }
 
 // specFlags say which spec a command is about.
