@@ -281,7 +281,7 @@ func (e *OrderWide) UnmarshalJSON(data []byte) error {
 
 func (e *OrderWide) write(w *payload.Writer) {
 	w.Object()
-	payload.Enum(w.Member(`"channel":`), e.Channel)
+	payload.Enum(w.Member(`"channel":`), e.Channel, "web, phone, partner")
 	w.Member(`"city":`).String(e.City)
 	w.Member(`"country":`).String(e.Country)
 	w.Member(`"coupon":`).String(e.Coupon)

@@ -96,14 +96,15 @@ func (w *Writer) JSON(raw json.RawMessage) {
 	w.append(canonical.AppendJSON(w.buf, raw))
 }
 
-// Enum writes the text of an enum; one that is not Valid is a violation.
+// Enum writes the text of an enum; one that is not Valid is a violation, which
+// says what it could be: "web, phone".
 func Enum[E interface {
 	~string
 	Valid() bool
-}](w *Writer, v E) {
+}](w *Writer, v E, values string) {
 	w.append(canonical.AppendString(w.buf, string(v)))
 	if !v.Valid() {
-		w.failf("%s is not one of the enum's values", clip(string(v)))
+		w.failf("%s is not one of %s", clip(string(v)), values)
 	}
 }
 

@@ -45,7 +45,7 @@ func everything(w *payload.Writer, text string, labels map[string]string) {
 	w.Member(`"k":`).UUID(uuid.MustParse("0193F2A4-0000-7000-8000-00000000000F"))
 	w.Member(`"l":`).Bytes([]byte{0xFF}).MinLength(1)
 	w.Member(`"m":`).JSON(json.RawMessage(` { "b" : 1.0 , "a" : [ ] } `))
-	payload.Enum(w.Member(`"n":`), channel("web"))
+	payload.Enum(w.Member(`"n":`), channel("web"), "web, phone")
 	w.Member(`"o":`).DecimalInt64(150, -2).Min("1.5").Max("1.5")
 	w.EndObject()
 }
@@ -121,7 +121,7 @@ func TestWriter_NamesEveryViolationWithItsPath(t *testing.T) {
 	w.Member(`"bytes":`).Bytes([]byte{1}).MinLength(2).MaxLength(0)
 	w.Member(`"json":`).JSON(nil)
 	w.Member(`"json2":`).JSON(json.RawMessage(`{"a":1,"a":2}`))
-	payload.Enum(w.Member(`"channel":`), channel("fax"))
+	payload.Enum(w.Member(`"channel":`), channel("fax"), "web, phone")
 	w.Member(`"wait":`).Duration(time.Second).Min(time.Minute)
 	w.Member(`"share":`).Float(2.5).Max(1)
 	w.EndObject()
@@ -154,7 +154,7 @@ func TestWriter_NamesEveryViolationWithItsPath(t *testing.T) {
 		`bytes: has 1 byte, more than 0`,
 		`json: is empty`,
 		`json2: `,
-		`channel: "fax" is not one of the enum's values`,
+		`channel: "fax" is not one of web, phone`,
 		`wait: is 1s, less than 1m0s`,
 		`share: is 2.5, more than 1`,
 	}

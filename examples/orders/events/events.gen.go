@@ -64,7 +64,7 @@ func (e *OrderCreated) UnmarshalJSON(data []byte) error {
 func (e *OrderCreated) write(w *payload.Writer) {
 	w.Object()
 	decimaltext.Write(w.Member(`"amount":`), e.Amount).Min("0")
-	payload.Enum(w.Member(`"channel":`), e.Channel)
+	payload.Enum(w.Member(`"channel":`), e.Channel, "web, phone, partner")
 	w.Member(`"customer_email":`).String(e.CustomerEmail).MaxLength(254)
 	w.Member(`"items":`).Size(len(e.Items)).Min(1)
 	w.Array()

@@ -1,6 +1,10 @@
 package emit
 
 import (
+	"regexp"
+	"strconv"
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 	"github.com/outboxgen/outboxgen/cmd/outboxgen/internal/spec"
 )
@@ -37,4 +41,28 @@ func emitEnum(f *jen.File, goName string, paragraphs []string, values []*spec.En
 		jen.Return(jen.False()),
 	)
 	f.Line()
+}
+
+// plainValue needs no quotes in a message.
+var plainValue = regexp.MustCompile(`^[\pL\pN._:/+-]+$`)
+
+// enumValues is how a message lists the values of an enum when they are few.
+func enumValues(t *spec.TypeRef) string {
+	const longest = 80
+	var values []*spec.EnumValue
+	if t.Enum != nil {
+		values = t.Enum.Values
+	} else {
+		values = t.Named.Enum
+	}
+	texts := make([]string, len(values))
+	for i, v := range values {
+		if texts[i] = v.Value; !plainValue.MatchString(v.Value) {
+			texts[i] = strconv.Quote(v.Value)
+		}
+	}
+	if text := strings.Join(texts, ", "); len(text) <= longest {
+		return text
+	}
+	return "the enum's values"
 }

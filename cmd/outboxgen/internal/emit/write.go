@@ -226,7 +226,7 @@ func (w *writing) scalar(at func() *jen.Statement, v operand, in slot) *jen.Stat
 		value = jen.Qual(payloadPath, "ToWire").Call(jen.Id("w"), v.pointer(), w.g.readFunc(in.ref, nil))
 	}
 	if enumName(in.ref) != "" {
-		return jen.Qual(payloadPath, "Enum").Call(at(), value)
+		return jen.Qual(payloadPath, "Enum").Call(at(), value, textLit(enumValues(in.ref)))
 	}
 	var call *jen.Statement
 	if in.ref.Scalar == spec.Decimal {

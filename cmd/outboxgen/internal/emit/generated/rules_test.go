@@ -93,7 +93,7 @@ func TestAppendCanonical_NamesTheFieldOfWhatJSONCannotHold(t *testing.T) {
 	}
 	err := o.Validate()
 	for _, want := range []string{
-		"amount: has more than 500 digits", `channel: "" is not one of the enum's values`, "customer_email: invalid UTF-8 at byte 1",
+		"amount: has more than 500 digits", `channel: "" is not one of web, phone, partner`, "customer_email: invalid UTF-8 at byte 1",
 		"items[2].quantity: integer 1152921504606846976 is outside", "items[2].sku: invalid UTF-8 at byte 0", "labels.ok: invalid UTF-8",
 		"placed_at: year -1 is outside",
 	} {

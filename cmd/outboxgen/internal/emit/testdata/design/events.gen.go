@@ -68,7 +68,7 @@ func (e *OrderCreated) UnmarshalJSON(data []byte) error {
 func (e *OrderCreated) write(w *payload.Writer) {
 	w.Object()
 	decimaltext.Write(w.Member(`"amount":`), e.Amount)
-	payload.Enum(w.Member(`"channel":`), e.Channel)
+	payload.Enum(w.Member(`"channel":`), e.Channel, "web, phone, partner")
 	w.Member(`"customer_email":`).String(e.CustomerEmail).MaxLength(254)
 	if v, ok := e.Discount.Get(); ok {
 		decimaltext.Write(w.Member(`"discount":`), v)

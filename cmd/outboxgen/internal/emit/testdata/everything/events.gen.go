@@ -105,7 +105,7 @@ func (e *ScalarsRequired) write(w *payload.Writer) {
 	w.Object()
 	w.Member(`"bool_value":`).Bool(e.BoolValue)
 	w.Member(`"bytes_value":`).Bytes(e.BytesValue)
-	payload.Enum(w.Member(`"colour_value":`), e.ColourValue)
+	payload.Enum(w.Member(`"colour_value":`), e.ColourValue, `green, red, "", brown`)
 	w.Member(`"date_value":`).Date(e.DateValue)
 	decimaltext.Write(w.Member(`"decimal_value":`), e.DecimalValue)
 	w.Member(`"duration_value":`).Duration(e.DurationValue)
@@ -222,7 +222,7 @@ func (e *ScalarsOptional) write(w *payload.Writer) {
 		w.Member(`"bytes_value":`).Bytes(e.BytesValue)
 	}
 	if e.ColourValue != nil {
-		payload.Enum(w.Member(`"colour_value":`), *e.ColourValue)
+		payload.Enum(w.Member(`"colour_value":`), *e.ColourValue, `green, red, "", brown`)
 	}
 	if e.DateValue != nil {
 		w.Member(`"date_value":`).Date(*e.DateValue)
@@ -370,7 +370,7 @@ func (e *ScalarsNullable) write(w *payload.Writer) {
 	if e.ColourValue == nil {
 		w.Null()
 	} else {
-		payload.Enum(w, *e.ColourValue)
+		payload.Enum(w, *e.ColourValue, `green, red, "", brown`)
 	}
 	w.Member(`"date_value":`)
 	if e.DateValue == nil {
@@ -538,7 +538,7 @@ func (e *ScalarsBoth) write(w *payload.Writer) {
 		w.Member(`"bytes_value":`).Null()
 	}
 	if v, ok := e.ColourValue.Get(); ok {
-		payload.Enum(w.Member(`"colour_value":`), v)
+		payload.Enum(w.Member(`"colour_value":`), v, `green, red, "", brown`)
 	} else if e.ColourValue.IsNull() {
 		w.Member(`"colour_value":`).Null()
 	}
@@ -680,7 +680,7 @@ func (e *ListsRequired) write(w *payload.Writer) {
 	w.EndArray()
 	w.Member(`"colour_list":`).Array()
 	for i, v := range e.ColourList {
-		payload.Enum(w.Element(i), v)
+		payload.Enum(w.Element(i), v, `green, red, "", brown`)
 	}
 	w.EndArray()
 	w.Member(`"date_list":`).Array()
@@ -718,7 +718,7 @@ func (e *ListsRequired) write(w *payload.Writer) {
 	w.EndArray()
 	w.Member(`"enum_list":`).Array()
 	for i, v := range e.EnumList {
-		payload.Enum(w.Element(i), v)
+		payload.Enum(w.Element(i), v, "a, b")
 	}
 	w.EndArray()
 	w.Member(`"float_list":`).Array()
@@ -938,7 +938,7 @@ func (e *ListsOptional) write(w *payload.Writer) {
 	if e.ColourList != nil {
 		w.Member(`"colour_list":`).Array()
 		for i, v := range e.ColourList {
-			payload.Enum(w.Element(i), v)
+			payload.Enum(w.Element(i), v, `green, red, "", brown`)
 		}
 		w.EndArray()
 	}
@@ -1158,7 +1158,7 @@ func (e *ListsNullable) write(w *payload.Writer) {
 			if v == nil {
 				w.Null()
 			} else {
-				payload.Enum(w, *v)
+				payload.Enum(w, *v, `green, red, "", brown`)
 			}
 		}
 		w.EndArray()
@@ -1214,7 +1214,7 @@ func (e *ListsNullable) write(w *payload.Writer) {
 		if v == nil {
 			w.Null()
 		} else {
-			payload.Enum(w, *v)
+			payload.Enum(w, *v, "a, b")
 		}
 	}
 	w.EndArray()
@@ -1491,7 +1491,7 @@ func (e *ListsBoth) write(w *payload.Writer) {
 	if v, ok := e.ColourList.Get(); ok {
 		w.Member(`"colour_list":`).Array()
 		for i, v := range v {
-			payload.Enum(w.Element(i), v)
+			payload.Enum(w.Element(i), v, `green, red, "", brown`)
 		}
 		w.EndArray()
 	} else if e.ColourList.IsNull() {
@@ -1713,7 +1713,7 @@ func (e *MapsRequired) write(w *payload.Writer) {
 	w.EndObject()
 	w.Member(`"colour_map":`).Object()
 	for _, k := range payload.Keys(w, e.ColourMap) {
-		payload.Enum(w.Key(k), e.ColourMap[k])
+		payload.Enum(w.Key(k), e.ColourMap[k], `green, red, "", brown`)
 	}
 	w.EndObject()
 	w.Member(`"date_map":`).Object()
@@ -1748,7 +1748,7 @@ func (e *MapsRequired) write(w *payload.Writer) {
 	w.EndObject()
 	w.Member(`"enum_map":`).Object()
 	for _, k := range payload.Keys(w, e.EnumMap) {
-		payload.Enum(w.Key(k), e.EnumMap[k])
+		payload.Enum(w.Key(k), e.EnumMap[k], "a, b")
 	}
 	w.EndObject()
 	w.Member(`"float_map":`).Object()
@@ -1973,7 +1973,7 @@ func (e *MapsOptional) write(w *payload.Writer) {
 	if e.ColourMap != nil {
 		w.Member(`"colour_map":`).Object()
 		for _, k := range payload.Keys(w, e.ColourMap) {
-			payload.Enum(w.Key(k), e.ColourMap[k])
+			payload.Enum(w.Key(k), e.ColourMap[k], `green, red, "", brown`)
 		}
 		w.EndObject()
 	}
@@ -2195,7 +2195,7 @@ func (e *MapsNullable) write(w *payload.Writer) {
 			if v == nil {
 				w.Null()
 			} else {
-				payload.Enum(w, *v)
+				payload.Enum(w, *v, `green, red, "", brown`)
 			}
 		}
 		w.EndObject()
@@ -2505,7 +2505,7 @@ func (e *MapsBoth) write(w *payload.Writer) {
 	if v, ok := e.ColourMap.Get(); ok {
 		w.Member(`"colour_map":`).Object()
 		for _, k := range payload.Keys(w, v) {
-			payload.Enum(w.Key(k), v[k])
+			payload.Enum(w.Key(k), v[k], `green, red, "", brown`)
 		}
 		w.EndObject()
 	} else if e.ColourMap.IsNull() {
@@ -3125,7 +3125,7 @@ func (e *KeyColour) write(w *payload.Writer) {
 	if e.K == nil {
 		w.Null()
 	} else {
-		payload.Enum(w, *e.K)
+		payload.Enum(w, *e.K, `green, red, "", brown`)
 	}
 	w.EndObject()
 }
@@ -3856,7 +3856,7 @@ func (e *Leaf) write(w *payload.Writer) {
 		return
 	}
 	w.Object()
-	payload.Enum(w.Member(`"colour":`), e.Colour)
+	payload.Enum(w.Member(`"colour":`), e.Colour, `green, red, "", brown`)
 	if v, ok := e.Tree.Get(); ok && v != nil {
 		w.Member(`"tree":`)
 		v.write(w)

@@ -61,7 +61,7 @@ func (e *Signs) write(w *payload.Writer) {
 	}
 	w.Member(`"+1":`).Int(e.Plus1)
 	w.Member(`"-1":`).Int(e.Minus1)
-	payload.Enum(w.Member(`"zone":`), e.Zone)
+	payload.Enum(w.Member(`"zone":`), e.Zone, "Etc/GMT+1, Etc/GMT+12, Etc/GMT-1")
 	w.EndObject()
 }
 
@@ -293,7 +293,7 @@ func (e *Keywords) UnmarshalJSON(data []byte) error {
 func (e *Keywords) write(w *payload.Writer) {
 	w.Object()
 	w.Member(`"_":`).Int(e.Underscore)
-	payload.Enum(w.Member(`"any":`), e.Any)
+	payload.Enum(w.Member(`"any":`), e.Any, "true, nil, iota, \"\", \"a b\", \"\\\"\", \"`\", \"'\", \"\\\\\", \"\\n\", é, 日本")
 	w.Member(`"append":`).Array()
 	for i := range e.Append {
 		w.Element(i)

@@ -101,7 +101,7 @@ func (e *Told) write(w *payload.Writer) {
 	w.Member(`"g":`).String(e.G)
 	w.Member(`"h":`).String(e.H)
 	w.Member(`"i":`).String(e.I)
-	payload.Enum(w.Member(`"j":`), e.J)
+	payload.Enum(w.Member(`"j":`), e.J, "\"a\\r\\nfunc init() { panic(1) }\", \"`\\\"*/\", \"//go:embed x\"")
 	if e.K != nil {
 		w.Member(`"k":`)
 		e.K.write(w)
