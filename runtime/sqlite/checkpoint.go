@@ -138,10 +138,7 @@ func (c *checkpointer) checkpoint(ctx context.Context) (bool, error) {
 	if time.Since(c.blocked) < checkpointRetryMost {
 		return false, nil
 	}
-	err = errWALInUse
-	if moved.complete() {
-		err = c.empty(ctx)
-	}
+	err = c.empty(ctx)
 	if errors.Is(err, errWALInUse) {
 		c.blocked = time.Now()
 		c.log.Warn("the WAL grows: a reader keeps an old snapshot", "wal_pages", moved.log, "checkpointed_pages", moved.done)
@@ -153,20 +150,22 @@ func (c *checkpointer) checkpoint(ctx context.Context) (bool, error) {
 var errWALInUse = errors.New("the WAL is in use by a reader or by another process's writer")
 
 // empty moves the whole WAL into the database file, synced, and cuts the -wal
-// to nothing, while no one in this process writes.
+// to nothing, while no one in this process writes. (Beside a writer a
+// checkpoint looks incomplete even when no reader is in its way.)
 func (c *checkpointer) empty(ctx context.Context) error {
 	if err := c.turn.take(ctx); err != nil {
 		return err
 	}
 	defer c.turn.pass()
-	moved, err := c.pragma(ctx, "TRUNCATE")
-	if err != nil {
-		return err
+	// This one does not wait for readers: if there are any, writers need not.
+	moved, err := c.pragma(ctx, "PASSIVE")
+	if err == nil && moved.complete() {
+		moved, err = c.pragma(ctx, "TRUNCATE")
 	}
-	if moved.busy || !moved.complete() {
-		return errWALInUse
+	if err == nil && (moved.busy || !moved.complete()) {
+		err = errWALInUse
 	}
-	return nil
+	return err
 }
 
 // moved is what a checkpoint did: of the WAL's pages, done are in the database

@@ -71,7 +71,7 @@ func pagesOf(t testing.TB, s *Store, do func()) int {
 // pages. (A tree may be one level deeper, a page split at another moment; to
 // look at each of the rows would cost thousands.)
 func TestClaim_CostsNothingForRowsItDoesNotTake(t *testing.T) {
-	published, dead, backingOff, blocked := 5000, 2000, 5000, 5000
+	published, dead, backingOff, blocked := 2000, 1000, 2000, 2000
 	if soak() {
 		published, dead, backingOff, blocked = 200_000, 50_000, 100_000, 100_000
 	}

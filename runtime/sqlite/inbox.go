@@ -11,6 +11,10 @@ import (
 
 // Inbox is the receiver's side of the store, in the same database: the inbox
 // row, the handler's writes and the events that it inserts commit together.
+//
+// Handlers run one at a time, in the turn of all the store's writes, so keep
+// them short: those behind a slow one wait until their sender's timeout is over,
+// and its breaker takes the endpoint for a dead one.
 func (s *Store) Inbox() inbox.Store[*sql.Tx] {
 	return received{s}
 }
