@@ -33,7 +33,7 @@ func (g *generator) receive() *jen.File {
 
 func (g *generator) emitReceiverInterface(f *jen.File, d *spec.Destination) {
 	f.Add(doc(
-		fmt.Sprintf("%s applies the events that the destination %s receives. Its methods write through tx, in the transaction that also notes the event as applied: what they do there happens once.", d.ReceiverName(), d.Name),
+		fmt.Sprintf("%s applies the events that the destination %s receives. Its methods write through tx, in the transaction that also notes the event as applied: what they do there happens once. Keep them short: where the store has one writer, as SQLite has, they run one at a time.", d.ReceiverName(), d.Name),
 		sentence(d.Doc),
 		"An error rolls tx back and makes the sender try again; inbox.Reject marks an event that no retry will cure.",
 	))

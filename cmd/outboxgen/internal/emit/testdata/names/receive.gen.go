@@ -13,7 +13,8 @@ import (
 
 // TypeReceiver applies the events that the destination type receives. Its
 // methods write through tx, in the transaction that also notes the event as
-// applied: what they do there happens once.
+// applied: what they do there happens once. Keep them short: where the store
+// has one writer, as SQLite has, they run one at a time.
 //
 // An error rolls tx back and makes the sender try again; inbox.Reject marks an
 // event that no retry will cure.

@@ -13,7 +13,8 @@ import (
 
 // HookReceiver applies the events that the destination hook receives. Its
 // methods write through tx, in the transaction that also notes the event as
-// applied: what they do there happens once.
+// applied: what they do there happens once. Keep them short: where the store
+// has one writer, as SQLite has, they run one at a time.
 //
 // a
 // func init() { panic(1) }
