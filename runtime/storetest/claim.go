@@ -23,13 +23,13 @@ var claimChecks = map[string]func(*storeCase){
 
 func claimRoom(c *storeCase) {
 	c.put("1", "")
-	c.clock.advance(time.Second)
+	c.clock.Advance(time.Second)
 	c.put("2", "")
 	c.put("3", "")
 	c.claim(0)
 	c.settle(giveBack(c.claim(1, "1")[0], 10*time.Second))
 	c.claim(1, "2")
-	c.clock.advance(10 * time.Second)
+	c.clock.Advance(10 * time.Second)
 	c.claim(5, "3", "1") // by due time
 }
 
@@ -64,9 +64,9 @@ func claimBackoff(c *storeCase) {
 	c.put("1", "")
 	c.settle(retry(c.claim(1, "1")[0], 10*time.Second))
 	c.wantStatus("1", "a", outbox.Pending)
-	c.clock.advance(10*time.Second - time.Microsecond)
+	c.clock.Advance(10*time.Second - time.Microsecond)
 	c.claim(1)
-	c.clock.advance(time.Microsecond)
+	c.clock.Advance(time.Microsecond)
 	if d := c.claim(1, "1")[0]; d.RetryCount != 1 || d.Attempt() != 2 {
 		c.Errorf("after one retry the counts are %+v", *d)
 	}
@@ -87,10 +87,10 @@ func claimNextDue(c *storeCase) {
 	c.settle(retry(c.claim(1, "2")[0], 40*time.Second))
 	c.settle(deliver(c.claim(1, "3")[0]))
 	c.wantNextDue(want, 30*time.Second)
-	c.clock.advance(10 * time.Second)
+	c.clock.Advance(10 * time.Second)
 	c.wantNextDue(want, 20*time.Second)
 	// A lease's end counts: what it held may have to be claimed then.
-	c.clock.advance(20 * time.Second)
+	c.clock.Advance(20 * time.Second)
 	claim = c.claimWants(outbox.Want{Destination: "a", Room: 1, Lease: 5 * time.Second})
 	c.wantNames(claim.Deliveries, "1")
 	if got := claim.States[0].NextDue; got != 5*time.Second {
@@ -115,7 +115,7 @@ func claimFewestRetries(c *storeCase) {
 	ds := c.claim(4, "two", "one", "one later", "none")
 	c.settle(retry(ds[0], 0), retry(ds[1], 0), retry(ds[2], 2*time.Second), giveBack(ds[3], time.Second))
 	c.settle(retry(c.claim(1, "two")[0], 0))
-	c.clock.advance(3 * time.Second)
+	c.clock.Advance(3 * time.Second)
 	probe := outbox.Want{Destination: "a", Room: 1, FewestRetriesFirst: true}
 	var left []*outbox.Delivery
 	for _, name := range []string{"none", "one", "one later", "two"} {
@@ -134,10 +134,10 @@ func claimMaxAge(c *storeCase) {
 	c.putHeld("old", "k")
 	c.put("behind", "k")
 	c.put("old too", "")
-	c.clock.advance(10 * time.Second)
+	c.clock.Advance(10 * time.Second)
 	c.put("young", "")
 	c.put("behind young", "k")
-	c.clock.advance(10 * time.Second)
+	c.clock.Advance(10 * time.Second)
 	want := outbox.Want{Destination: "a", Room: 1, MaxAge: 20 * time.Second}
 	claim := c.claimWants(want)
 	c.wantNames(claim.Deliveries, "young")
@@ -161,10 +161,10 @@ func claimMaxAge(c *storeCase) {
 func claimMaxAgeReplay(c *storeCase) {
 	c.put("1", "")
 	c.settle(quarantine(c.claim(1, "1")[0]))
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	_, err := c.Store.Replay(c.ctx, outbox.DeadLetterFilter{}, outbox.Apply)
 	c.must(err)
-	c.clock.advance(10 * time.Second)
+	c.clock.Advance(10 * time.Second)
 	claim := c.claimWants(outbox.Want{Destination: "a", Room: 1, MaxAge: 20 * time.Second})
 	c.wantNames(claim.Deliveries, "1")
 	if got := claim.Deliveries[0].Age; got != 10*time.Second {
@@ -190,11 +190,11 @@ func claimPaused(c *storeCase) {
 		c.Errorf("a paused destination's state is %+v", s)
 	}
 	c.wantNames(c.claimWants(outbox.Want{Destination: "b", Room: 1}).Deliveries, "1") // another one is not
-	c.clock.advance(4 * time.Second)
+	c.clock.Advance(4 * time.Second)
 	if s := state(); s.PausedFor != 6*time.Second {
 		c.Errorf("PausedFor is %v after 4s of 10s", s.PausedFor)
 	}
-	c.clock.advance(6 * time.Second)
+	c.clock.Advance(6 * time.Second)
 	c.claim(1, "1")
 	set(outbox.Pause, time.Hour, "")
 	set(outbox.Resume, 0, "")
@@ -204,7 +204,7 @@ func claimPaused(c *storeCase) {
 	if s := state(); s.Disabled != "410 Gone" || s.PausedFor != 0 {
 		c.Errorf("a disabled destination's state is %+v", s)
 	}
-	c.clock.advance(1000 * time.Hour)
+	c.clock.Advance(1000 * time.Hour)
 	state()
 	set(outbox.Enable, 0, "")
 	c.claim(1, "2")

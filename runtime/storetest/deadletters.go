@@ -33,7 +33,7 @@ func (c *storeCase) kill(name, key, eventType string, kind outbox.FailureKind, r
 func deadLettersFilter(c *storeCase) {
 	c.kill("1", "", "order.created", outbox.FailurePermanent, "status 422: no such customer")
 	c.kill("2", "", "order.paid", outbox.FailureExhausted, "timeout")
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	c.kill("3", "k", "order.paid", outbox.FailureUndecodable, "100% _broken_")
 	b := c.record("4", "", "b")
 	c.insert(b)
@@ -89,7 +89,7 @@ func replayKeeps(c *storeCase) {
 	before := c.claim(1, "1")[0]
 	c.settle(retry(before, 0))
 	c.settle(quarantine(c.claim(1, "1")[0]))
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	replayed, err := c.Store.Replay(c.ctx, outbox.DeadLetterFilter{EventID: before.ID.String(), WithPayload: true}, outbox.Apply)
 	c.must(err)
 	c.wantInfos(replayed, "1")

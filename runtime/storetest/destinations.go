@@ -22,7 +22,7 @@ func destinationsCount(c *storeCase) {
 	c.insert(c.record("3", "", "renamed"))
 	ds := c.claim(2, "k0", "1")
 	c.settle(quarantine(ds[1]))
-	c.clock.advance(10 * time.Second)
+	c.clock.Advance(10 * time.Second)
 	got, err := c.Store.Destinations(c.ctx)
 	c.must(err)
 	want := []outbox.DestinationState{
@@ -39,7 +39,7 @@ func destinationsMarks(c *storeCase) {
 	c.must(c.Store.SetDestination(c.ctx, outbox.DestinationChange{Destination: "d", Action: outbox.Disable, Reason: "gone"}))
 	c.must(c.Store.SetDestination(c.ctx, outbox.DestinationChange{Destination: "never seen", Action: outbox.Resume}))
 	c.must(c.Store.SetDestination(c.ctx, outbox.DestinationChange{Destination: "never seen", Action: outbox.Enable}))
-	c.clock.advance(time.Second)
+	c.clock.Advance(time.Second)
 	got, err := c.Store.Destinations(c.ctx)
 	c.must(err)
 	want := []outbox.DestinationState{{Destination: "d", DisabledReason: "gone"}, {Destination: "p", PausedFor: 59 * time.Second, Reason: "busy"}}

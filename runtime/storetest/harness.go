@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/outboxgen/outboxgen/runtime/outbox"
+	"github.com/outboxgen/outboxgen/runtime/outboxtest"
 )
 
 // Store is what Run checks.
@@ -76,7 +77,7 @@ func Run(t *testing.T, open Open) {
 
 func newStoreCase(t *testing.T, open Open) *storeCase {
 	clock := newClock()
-	return &storeCase{T: t, Harness: open(t, clock.now), open: open, clock: clock, ctx: t.Context(), events: make(map[string]uuid.UUID)}
+	return &storeCase{T: t, Harness: open(t, clock.Now), open: open, clock: clock, ctx: t.Context(), events: make(map[string]uuid.UUID)}
 }
 
 // soak reports whether the random parts are to be long.
@@ -87,7 +88,7 @@ type storeCase struct {
 	*testing.T
 	Harness
 	open  Open // for those that need several stores
-	clock *clock
+	clock *outboxtest.Clock
 	ctx   context.Context
 
 	mu     sync.Mutex

@@ -122,7 +122,7 @@ func (h *history) claimAt(destination string, room int) int {
 	if len(claim.Deliveries) == 0 {
 		return 0
 	}
-	r := &historyRun{claimed: h.step, ends: h.clock.now().Add(lease), members: claim.Deliveries}
+	r := &historyRun{claimed: h.step, ends: h.clock.Now().Add(lease), members: claim.Deliveries}
 	h.runs = append(h.runs, r)
 	for _, d := range r.members {
 		h.notef("claimed %d at %s, suspect %v, token %d", h.events[d.ID].order, d.Destination, d.Suspect, d.Lease.Token)
@@ -134,7 +134,7 @@ func (h *history) claimAt(destination string, room int) int {
 func (h *history) pick() *historyRun {
 	var live []*historyRun
 	for _, r := range h.runs {
-		if len(r.members) > 0 && r.ends.After(h.clock.now()) {
+		if len(r.members) > 0 && r.ends.After(h.clock.Now()) {
 			live = append(live, r)
 		}
 	}
@@ -155,7 +155,7 @@ func (h *history) start() {
 	mine := h.events[d.ID]
 	h.notef("start %d at %s", mine.order, d.Destination)
 	for _, other := range h.runs {
-		if other != r && other.inFlight && len(other.members) > 0 && other.members[0].Destination == d.Destination && other.ends.After(h.clock.now()) {
+		if other != r && other.inFlight && len(other.members) > 0 && other.members[0].Destination == d.Destination && other.ends.After(h.clock.Now()) {
 			h.failf("%d and %d are in flight at once", mine.order, h.events[other.members[0].ID].order)
 		}
 	}
@@ -305,7 +305,7 @@ func (h *history) move() {
 // advance lets leases end or backoffs pass; who held an ended lease is gone.
 func (h *history) advance() {
 	d := []time.Duration{time.Second, 15 * time.Second, 25 * time.Second, lease}[h.rnd.IntN(4)]
-	h.clock.advance(d)
+	h.clock.Advance(d)
 	h.notef("%v pass", d)
 	if h.rnd.IntN(4) == 0 {
 		n, err := h.Store.Purge(h.ctx, time.Minute, 100)
@@ -324,7 +324,7 @@ func (h *history) advance() {
 func (h *history) drain() {
 	for range 2 {
 		for quiet := 0; quiet < 3 && !h.Failed(); quiet++ {
-			h.clock.advance(time.Hour)
+			h.clock.Advance(time.Hour)
 			h.runs = nil
 			for i := range 2 {
 				if h.claimAt(h.destination(i), 1000) > 0 {

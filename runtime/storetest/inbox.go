@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/outboxgen/outboxgen/runtime/inbox"
+	"github.com/outboxgen/outboxgen/runtime/outboxtest"
 )
 
 // Inbox is a store under test with what the suite needs beside it.
@@ -52,14 +53,14 @@ func RunInbox[Tx any](t *testing.T, open OpenInbox[Tx]) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock := newClock()
-			c.check(t, inboxCase[Tx]{Inbox: open(t, clock.now), clock: clock})
+			c.check(t, inboxCase[Tx]{Inbox: open(t, clock.Now), clock: clock})
 		})
 	}
 }
 
 type inboxCase[Tx any] struct {
 	Inbox[Tx]
-	clock *clock
+	clock *outboxtest.Clock
 }
 
 // inboxPatience bounds waits that only a broken store reaches.
@@ -313,12 +314,12 @@ func inboxFailureLetsNextApply[Tx any](t *testing.T, c inboxCase[Tx]) {
 func inboxPurges[Tx any](t *testing.T, c inboxCase[Tx]) {
 	c.apply(t, c.Store, inboxEntry("billing", 1), "1")
 	c.apply(t, c.Store, inboxEntry("shipping", 1), "2")
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	c.apply(t, c.Store, inboxEntry("billing", 2), "3")
 	if n := c.purge(t, time.Hour, 10); n != 0 {
 		t.Fatalf("a purge at the very age of a row removed %d rows, want 0", n)
 	}
-	c.clock.advance(time.Microsecond) // the unit of stored times
+	c.clock.Advance(time.Microsecond) // the unit of stored times
 	if n := c.purge(t, time.Hour, 10); n != 1 {
 		t.Fatalf("the purge removed %d rows, want 1", n)
 	}
@@ -339,7 +340,7 @@ func inboxPurgeLimit[Tx any](t *testing.T, c inboxCase[Tx]) {
 	for i := range 5 {
 		c.apply(t, c.Store, inboxEntry("billing", i), "x")
 	}
-	c.clock.advance(2 * time.Hour)
+	c.clock.Advance(2 * time.Hour)
 	for i, want := range []int{2, 2, 1, 0} {
 		if n := c.purge(t, time.Hour, 2); n != want {
 			t.Fatalf("purge %d removed %d rows, want %d", i+1, n, want)
@@ -350,7 +351,7 @@ func inboxPurgeLimit[Tx any](t *testing.T, c inboxCase[Tx]) {
 func inboxAppliesAgainAfterPurge[Tx any](t *testing.T, c inboxCase[Tx]) {
 	e := inboxEntry("billing", 1)
 	c.wantResult(t, c.apply(t, c.Store, e, "first"), inbox.Applied)
-	c.clock.advance(48 * time.Hour)
+	c.clock.Advance(48 * time.Hour)
 	c.wantResult(t, c.apply(t, c.Store, e, "late"), inbox.Duplicate)
 	c.purge(t, 24*time.Hour, 10)
 	c.wantResult(t, c.apply(t, c.Store, e, "after its row"), inbox.Applied)

@@ -68,13 +68,13 @@ func insertKeepsFields(c *storeCase) {
 	rec.Trace = outbox.Trace{Parent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", State: "k=v"}
 	rec.Routes[0].Hold = true
 	c.insert(rec)
-	c.clock.advance(1500 * time.Microsecond)
+	c.clock.Advance(1500 * time.Microsecond)
 	d := c.claim(1, "e")[0]
 	if d.ID != rec.ID || d.Type != rec.Type || d.Version != rec.Version || d.OrderingKey != rec.OrderingKey || string(d.Payload) != string(rec.Payload) ||
 		d.Trace != rec.Trace || d.IdempotencyKey != rec.IdempotencyKey || d.Destination != "a" || !d.Hold {
 		c.Errorf("claimed %+v of %+v, inserted %+v", *d, *d.Event, rec)
 	}
-	if want := c.clock.now().Add(-1500 * time.Microsecond); !d.CreatedAt.Equal(want) || d.CreatedAt.Location() != time.UTC {
+	if want := c.clock.Now().Add(-1500 * time.Microsecond); !d.CreatedAt.Equal(want) || d.CreatedAt.Location() != time.UTC {
 		c.Errorf("CreatedAt is %v, want %v", d.CreatedAt, want)
 	}
 	if d.Age != 1500*time.Microsecond || d.Seq <= 0 || d.Lease.Seq != d.Seq || d.Lease.Destination != "a" || d.Lease.Token == 0 {
@@ -147,7 +147,7 @@ func insertFailure(c *storeCase) {
 func insertWithoutRoutes(c *storeCase) {
 	c.insert(c.record("e", ""))
 	c.claim(10)
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	if n, err := c.Store.Purge(c.ctx, time.Minute, 10); n != 1 || err != nil {
 		c.Errorf("an event without deliveries is not purged: %d, %v", n, err)
 	}
@@ -219,7 +219,7 @@ func batchDuplicateWithin(c *storeCase) {
 func insertAfterPurge(c *storeCase) {
 	c.put("e", "")
 	c.settle(deliver(c.claim(1, "e")[0]))
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	again := c.record("again", "", "a")
 	again.IdempotencyKey = idempotencyKey("e")
 	_ = c.InTx(c.ctx, func(tx Tx) error {
@@ -243,7 +243,7 @@ func insertSeq(c *storeCase) {
 		c.Errorf("seq %d then %d", ds[0].Seq, ds[1].Seq)
 	}
 	c.settle(deliver(ds[0]), deliver(ds[1]))
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	if n, err := c.Store.Purge(c.ctx, time.Minute, 10); n != 2 || err != nil {
 		c.Fatalf("purged %d, %v", n, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/outboxgen/outboxgen/runtime/outbox"
+	"github.com/outboxgen/outboxgen/runtime/outboxtest"
 )
 
 // checkModel drives the store and the model with the same random steps and
@@ -24,8 +25,8 @@ func checkModel(c *storeCase) {
 	set(c, "rapid.steps", steps)
 	rapid.Check(c.T, func(t *rapid.T) {
 		run := &modelRun{T: t, ctx: c.ctx, clock: newClock(), m: &model{turns: make(map[modelKey]*modelDelivery), marks: make(map[string]*modelMarks)}}
-		run.m.now = run.clock.now()
-		run.h = c.open(c.T, run.clock.now)
+		run.m.now = run.clock.Now()
+		run.h = c.open(c.T, run.clock.Now)
 		if run.h.Close != nil {
 			defer run.h.Close()
 		}
@@ -66,7 +67,7 @@ func set(c *storeCase, name, value string) {
 type modelRun struct {
 	*rapid.T
 	ctx   context.Context
-	clock *clock
+	clock *outboxtest.Clock
 	h     Harness
 	m     *model
 
@@ -385,8 +386,8 @@ func (r *modelRun) renew(t *rapid.T) {
 }
 
 func (r *modelRun) advance(t *rapid.T) {
-	r.clock.advance(time.Duration(rapid.SampledFrom([]int{1, 5, 30, 61, 61, 700}).Draw(t, "seconds")) * time.Second)
-	r.m.now = r.clock.now()
+	r.clock.Advance(time.Duration(rapid.SampledFrom([]int{1, 5, 30, 61, 61, 700}).Draw(t, "seconds")) * time.Second)
+	r.m.now = r.clock.Now()
 }
 
 // stepClock steps the clock back or forth, as a wrong one that is set right.
@@ -394,8 +395,8 @@ func (r *modelRun) stepClock(t *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(t, "seldom") > 0 {
 		t.Skip("not now")
 	}
-	r.clock.advance(time.Duration(rapid.SampledFrom([]int{-3600, -10, 3600}).Draw(t, "seconds")) * time.Second)
-	r.m.now = r.clock.now()
+	r.clock.Advance(time.Duration(rapid.SampledFrom([]int{-3600, -10, 3600}).Draw(t, "seconds")) * time.Second)
+	r.m.now = r.clock.Now()
 }
 
 func (r *modelRun) deadLetters() []*modelDelivery {

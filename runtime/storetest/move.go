@@ -172,7 +172,7 @@ func moveLeaves(c *storeCase) {
 	_, err := c.Store.Discard(c.ctx, outbox.DeadLetterFilter{}, outbox.Apply)
 	c.must(err)
 	c.move("a", "b", outbox.MoveResult{})
-	c.clock.advance(time.Second)
+	c.clock.Advance(time.Second)
 	c.wantStatus("published", "a", outbox.Published)
 	c.wantStatus("discarded", "a", outbox.DeadLetter)
 }

@@ -37,7 +37,7 @@ func orderWaits(c *storeCase) {
 	c.claim(5)
 	c.settle(retry(one, time.Minute))
 	c.claim(5) // the first backs off: nothing overtakes it
-	c.clock.advance(time.Minute)
+	c.clock.Advance(time.Minute)
 	c.settle(deliver(c.claim(1, "1")[0]))
 	c.claim(5, "2")
 }
@@ -89,7 +89,7 @@ func orderRunStops(c *storeCase) {
 	one := c.claim(5, "1")[0]
 	c.settle(deliver(one))
 	c.claim(5)
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	c.claim(5, "2", "3")
 }
 
@@ -117,7 +117,7 @@ func orderRunFails(c *storeCase) {
 	}
 	c.settleLost([]bool{true, true}, deliver(ds[2]), giveBack(ds[3], 0)) // given back already, by an earlier call
 	c.claim(5)
-	c.clock.advance(time.Minute)
+	c.clock.Advance(time.Minute)
 	ds = c.claim(5, "2", "3", "4")
 	if ds[0].RetryCount != 1 || ds[1].RetryCount != 0 || ds[1].CrashCount != 0 || ds[1].Suspect {
 		c.Errorf("claimed %+v, %+v", *ds[0], *ds[1])
@@ -146,7 +146,7 @@ func orderRunGivenBack(c *storeCase) {
 	c.settle(giveBack(ds[0], 30*time.Second))
 	c.wantStatus("3", "a", outbox.Pending)
 	c.claim(5) // none of them overtakes it
-	c.clock.advance(30 * time.Second)
+	c.clock.Advance(30 * time.Second)
 	ds = c.claim(3, "1", "2", "3")
 	c.settle(giveBack(ds[2], 0))
 	c.settle(giveBack(ds[1], 0))
@@ -174,7 +174,7 @@ func orderHold(c *storeCase) {
 	c.claim(5, "other")
 	c.put("3", "k")
 	c.claim(5)
-	c.clock.advance(1000 * time.Hour)
+	c.clock.Advance(1000 * time.Hour)
 	c.claim(5)
 	if n, err := c.Store.Mend(c.ctx); err != nil || n != 0 {
 		c.Errorf("Mend took a held key for a stranded one: %d, %v", n, err)
@@ -246,7 +246,7 @@ func orderReplayBackoff(c *storeCase) {
 	c.must(err)
 	c.settle(deliver(c.claim(5, "1")[0]))
 	c.claim(5)
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	c.claim(5, "2")
 }
 

@@ -31,9 +31,9 @@ func purgeDone(c *storeCase) {
 	c.settle(deliver(ds[0]), quarantine(ds[1]))
 	_, err := c.Store.Discard(c.ctx, outbox.DeadLetterFilter{}, outbox.Apply)
 	c.must(err)
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	c.purge(time.Hour, 10, 0) // at its very age
-	c.clock.advance(time.Microsecond)
+	c.clock.Advance(time.Microsecond)
 	c.purge(time.Hour, 10, 2)
 	c.wantNoEvent("published", "a")
 	c.wantNoEvent("discarded", "a")
@@ -50,7 +50,7 @@ func purgeKeeps(c *storeCase) {
 	c.insert(c.record("half", "", "a", "b"), c.record("pending", "", "b"))
 	ds := c.claim(4, "dead", "retried", "leased", "half")
 	c.settle(quarantine(ds[0]), retry(ds[1], 0), deliver(ds[3]))
-	c.clock.advance(1000 * time.Hour)
+	c.clock.Advance(1000 * time.Hour)
 	c.purge(0, 10, 0)
 	c.wantDead(outbox.DeadLetterFilter{}, "dead")
 	c.wantStatus("half", "a", outbox.Published)
@@ -60,11 +60,11 @@ func purgeKeeps(c *storeCase) {
 func purgeSince(c *storeCase) {
 	c.insert(c.record("1", "", "a", "b"))
 	c.settle(deliver(c.claim(1, "1")[0]))
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	c.settle(deliver(c.claimB(1, "1")[0]))
-	c.clock.advance(30 * time.Minute)
+	c.clock.Advance(30 * time.Minute)
 	c.purge(time.Hour, 10, 0)
-	c.clock.advance(31 * time.Minute)
+	c.clock.Advance(31 * time.Minute)
 	c.purge(time.Hour, 10, 1)
 }
 
@@ -84,24 +84,24 @@ func (c *storeCase) publishMany(prefix string, n int) {
 
 func purgeLimit(c *storeCase) {
 	c.publishMany("old", 7)
-	c.clock.advance(2 * time.Hour)
+	c.clock.Advance(2 * time.Hour)
 	c.publishMany("young", 3)
 	for _, want := range []int{3, 3, 1, 0} {
 		c.purge(time.Hour, 3, want)
 	}
-	c.clock.advance(2 * time.Hour)
+	c.clock.Advance(2 * time.Hour)
 	c.purge(time.Hour, 3, 3)
 }
 
 func purgePasses(c *storeCase) {
 	c.killMany(600)
 	c.publishMany("p", 5)
-	c.clock.advance(2 * time.Hour)
+	c.clock.Advance(2 * time.Hour)
 	c.purge(time.Hour, 3, 3)
 	c.purge(time.Hour, 3, 2)
 	if _, err := c.Store.Discard(c.ctx, outbox.DeadLetterFilter{}, outbox.Apply); err != nil {
 		c.Fatal(err)
 	}
-	c.clock.advance(2 * time.Hour)
+	c.clock.Advance(2 * time.Hour)
 	c.purge(time.Hour, 1000, 600)
 }

@@ -40,7 +40,7 @@ func settleVerdicts(c *storeCase) {
 	c.wantStatus("retried", "a", outbox.Pending)
 	c.wantStatus("dead", "a", outbox.DeadLetter)
 	c.wantStatus("given back", "a", outbox.Pending)
-	c.clock.advance(time.Hour)
+	c.clock.Advance(time.Hour)
 	ds = c.claim(4, "retried", "given back")
 	if ds[0].RetryCount != 1 || ds[1].RetryCount != 0 {
 		c.Errorf("retry counts are %d and %d, want 1 and 0", ds[0].RetryCount, ds[1].RetryCount)
@@ -108,7 +108,7 @@ func settleTwice(c *storeCase) {
 func settleAfterEnd(c *storeCase) {
 	c.put("1", "")
 	d := c.claim(1, "1")[0]
-	c.clock.advance(10 * lease)
+	c.clock.Advance(10 * lease)
 	c.settle(deliver(d))
 	c.wantStatus("1", "a", outbox.Published)
 	c.claimSuspect("")
@@ -117,7 +117,7 @@ func settleAfterEnd(c *storeCase) {
 func settleGiveBackPlace(c *storeCase) {
 	for _, name := range []string{"1", "2", "3"} {
 		c.put(name, "")
-		c.clock.advance(time.Second)
+		c.clock.Advance(time.Second)
 	}
 	ds := c.claim(2, "1", "2")
 	c.settle(giveBack(ds[1], 0), giveBack(ds[0], 0))
@@ -221,14 +221,14 @@ func settleQuarantine(c *storeCase) {
 	rec.Type, rec.Version = "order.paid", 2
 	c.insert(rec)
 	c.settle(retry(c.claim(1, "1")[0], 0))
-	c.clock.advance(time.Second)
+	c.clock.Advance(time.Second)
 	d := c.claim(1, "1")[0]
-	c.clock.advance(time.Second)
+	c.clock.Advance(time.Second)
 	c.settle(quarantine(d))
 	info := c.wantDead(outbox.DeadLetterFilter{WithPayload: true}, "1")[0]
 	want := outbox.DeadLetterInfo{
 		ID: info.ID, EventID: rec.ID.String(), EventType: "order.paid", Version: 2, Destination: "a", OrderingKey: "k", IdempotencyKey: rec.IdempotencyKey,
-		Kind: outbox.FailurePermanent, Reason: "rejected", RetryCount: 2, QuarantinedAt: c.clock.now(), EventCreatedAt: d.CreatedAt, Payload: rec.Payload,
+		Kind: outbox.FailurePermanent, Reason: "rejected", RetryCount: 2, QuarantinedAt: c.clock.Now(), EventCreatedAt: d.CreatedAt, Payload: rec.Payload,
 	}
 	if fmt.Sprint(info) != fmt.Sprint(want) || info.ID == 0 {
 		c.Errorf("the dead letter is\n%+v, want\n%+v", info, want)
@@ -263,16 +263,16 @@ func renewMoves(c *storeCase) {
 	c.put("1", "")
 	d := c.claim(1, "1")[0]
 	for range 5 {
-		c.clock.advance(lease - time.Second)
+		c.clock.Advance(lease - time.Second)
 		lost, err := c.Store.Renew(c.ctx, []outbox.Lease{d.Lease}, lease)
 		c.must(err)
 		if lost[0] {
 			c.Fatal("a renewal was lost")
 		}
 	}
-	c.clock.advance(lease - time.Microsecond)
+	c.clock.Advance(lease - time.Microsecond)
 	c.claimSuspect("")
-	c.clock.advance(time.Microsecond)
+	c.clock.Advance(time.Microsecond)
 	c.claimSuspect("1")
 }
 

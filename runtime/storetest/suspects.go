@@ -21,15 +21,15 @@ var suspectChecks = map[string]func(*storeCase){
 }
 
 // crash lets all leases end.
-func (c *storeCase) crash() { c.clock.advance(lease) }
+func (c *storeCase) crash() { c.clock.Advance(lease) }
 
 func suspectsApart(c *storeCase) {
 	c.put("1", "")
 	c.claim(1, "1")
-	c.clock.advance(lease - time.Microsecond)
+	c.clock.Advance(lease - time.Microsecond)
 	c.put("2", "")
 	c.claimSuspect("")
-	c.clock.advance(time.Microsecond)
+	c.clock.Advance(time.Microsecond)
 	claim := c.claimWants(outbox.Want{Destination: "a", Room: 5})
 	c.wantNames(claim.Deliveries, "2")
 	if !claim.States[0].SuspectWaiting {
@@ -119,7 +119,7 @@ func suspectsGiveBack(c *storeCase) {
 	d := c.claimSuspect("1")
 	c.settle(giveBack(d, 10*time.Second))
 	c.claimSuspect("")
-	c.clock.advance(10 * time.Second)
+	c.clock.Advance(10 * time.Second)
 	c.settle(deliver(c.claimSuspect("1")))
 }
 
@@ -168,13 +168,13 @@ func suspectsInFlight(c *storeCase) {
 	c.put("1", "k")
 	c.put("2", "k")
 	ds := c.claim(2, "1", "2")
-	c.clock.advance(lease / 2)
+	c.clock.Advance(lease / 2)
 	lost, err := c.Store.Renew(c.ctx, []outbox.Lease{ds[1].Lease}, lease)
 	c.must(err)
 	if lost[0] {
 		c.Fatal("the renewal was lost")
 	}
-	c.clock.advance(lease / 2)
+	c.clock.Advance(lease / 2)
 	claim := c.claimWants(outbox.Want{Destination: "a", Room: 5, Suspect: true})
 	c.wantNames(claim.Deliveries)
 	if s := claim.States[0]; s.SuspectWaiting || s.NextDue != lease/2 {
